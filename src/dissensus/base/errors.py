@@ -1,0 +1,56 @@
+"""Errors that a user can act on: what was given, what was expected, what to do, and where."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from difflib import get_close_matches
+from types import ModuleType
+from typing import Any
+
+
+class DissensusError(Exception):
+    """Anything a user can mend. The command prints it in one piece and exits with 2, never with a traceback."""
+
+
+class InputError(DissensusError, ValueError):
+    """The data, the file or the argument that was given cannot be used as it is."""
+
+
+class PlanError(InputError):
+    """A plan that cannot be carried out; its message lists every mistake, not only the first."""
+
+
+class StoreError(DissensusError, OSError):
+    """A run store that cannot be read or written."""
+
+
+class MissingExtra(DissensusError, ImportError):
+    """A part of dissensus was used whose dependencies are not installed."""
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import ``module``, or say which extra brings it.
+
+    >>> require("json", extra="train").dumps([1])
+    '[1]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(
+            f"{module.partition('.')[0]} is needed for this and could not be imported ({error}). "
+            f'Install it with: pip install "dissensus[{extra}]"'
+        ) from None
+
+
+def unknown(kind: str, given: Any, known: Iterable[str]) -> str:
+    """The sentence for a name that is not in a registry.
+
+    >>> unknown("delivery", "sotf", ["soft", "sls"])
+    "unknown delivery 'sotf'; did you mean 'soft'? Choose one of: soft, sls"
+    """
+    names = list(known)
+    close = get_close_matches(str(given), names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    return f"unknown {kind} {given!r}{hint} Choose one of: {', '.join(names)}"

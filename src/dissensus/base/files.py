@@ -1,0 +1,55 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dissensus.base.errors import InputError, StoreError
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path beside ``path`` to write to; it takes the name ``path`` at the end, or vanishes on an error.
+
+    The temporary file ends in the same suffixes, since writers look at them.
+    """
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".part-", suffix=path.name, dir=path.parent)
+        os.close(handle)
+        os.chmod(name, 0o666 & ~_umask())
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}.") from None
+    part = Path(name)
+    try:
+        yield part
+        part.replace(path)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}.") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def existing_file(path: str | os.PathLike[str], what: str = "file") -> Path:
+    """``path`` if it is a readable, non-empty file, else an error that says what it is instead."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a directory, but a {what} was expected.")
+    if not path.exists():
+        raise InputError(f"{path} does not exist; a {what} was expected there.")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path} cannot be read: permission denied.")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty, but a {what} was expected.")
+    return path
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
