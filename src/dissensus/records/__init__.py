@@ -1,1 +1,19 @@
-""""""
+"""One row per number, and the run store."""
+
+from dissensus.records.canonical import canonical_json, content_name
+from dissensus.records.record import Against, Checkpoint, Record, read_records, write_records
+from dissensus.records.run import StoredRun, write_run
+from dissensus.records.store import RunStore
+
+__all__ = [
+    "Against",
+    "Checkpoint",
+    "Record",
+    "RunStore",
+    "StoredRun",
+    "canonical_json",
+    "content_name",
+    "read_records",
+    "write_records",
+    "write_run",
+]

@@ -1,0 +1,201 @@
+"""The run store: a folder with a folder a run, which several processes of one machine may fill at once.
+
+A run is made in a staging folder inside the store and renamed into place, so it is there whole or not at all. While it
+is made, its name is claimed by ``flock``, which the system frees when the process ends, however it ends. Lock files
+stay where they are: deleting one that another process has just opened would give a name two holders.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dissensus.base.errors import InputError, StoreError
+from dissensus.records.canonical import NAME_DIGITS
+from dissensus.records.run import StoredRun
+
+_NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
+_TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
+
+
+class RunStore:
+    """The runs in a folder, which is made when the first run is claimed.
+
+    >>> store = RunStore("runs-that-nobody-made")
+    >>> store.names()
+    []
+    >>> "0123456789abcdef" in store
+    False
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def __repr__(self) -> str:
+        return f"RunStore({str(self.path)!r})"
+
+    def __len__(self) -> int:
+        return len(self.names())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the run is done."""
+        return isinstance(name, str) and bool(_NAME.fullmatch(name)) and (self.path / name).is_dir()
+
+    def names(self) -> list[str]:
+        """The names of all runs that are done, sorted."""
+        try:
+            return sorted(entry.name for entry in os.scandir(self.path) if entry.name in self)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise self._error("read", error) from None
+
+    def read(self, name: str) -> StoredRun:
+        """The run of this name."""
+        if name not in self:
+            raise InputError(f"no run {name!r} in {self.path}, which holds {len(self)}.")
+        return StoredRun(name, self.path / name)
+
+    def resolve(self, prefix: str) -> str:
+        """The name that starts with ``prefix``, if there is exactly one."""
+        found = [name for name in self if name.startswith(prefix)]
+        if not prefix or not found:
+            raise InputError(f"no run starts with {prefix!r} in {self.path}; it holds {_listed(self.names())}.")
+        if len(found) > 1:
+            raise InputError(f"{len(found)} runs start with {prefix!r}: {_listed(found)}. Give more digits.")
+        return found[0]
+
+    def remove(self, name: str) -> None:
+        """Delete a run. It vanishes from its place at once, so nobody reads half of it."""
+        path = self.read(name).path
+        try:
+            (self.path / ".staging").mkdir(exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix="removed-", dir=self.path / ".staging") as grave:
+                path.rename(Path(grave, name))
+        except OSError as error:
+            raise self._error("remove a run from", error) from error
+
+    def busy(self, name: str) -> bool:
+        """Whether a live process is making this run now."""
+        if not (self._lock_path(name).exists() and self._staging(name).exists()):
+            return False  # looking at the lock takes it for a moment, so we look only where there is something to see
+        with self._locked(name) as mine:
+            return not mine
+
+    @contextmanager
+    def claim(self, name: str) -> Iterator[Path | None]:
+        """A folder to write the run ``name`` to, or None: it is done already, or a live process is making it.
+
+        What lies in the folder at the end of the ``with`` block becomes the run, at once and whole. If the block raises
+        or writes nothing, there is no run. What a process that died left behind, the next claim of that name sweeps up.
+
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = RunStore(folder)
+        ...     with store.claim("0123456789abcdef") as staging:
+        ...         _ = (staging / "plan.json").write_text("{}")
+        ...         with store.claim("0123456789abcdef") as second:
+        ...             print(second, store.busy("0123456789abcdef"), "0123456789abcdef" in store)
+        ...     print(store.names(), store.read("0123456789abcdef").plan)
+        None True False
+        ['0123456789abcdef'] {}
+        """
+        lock = self._lock_path(name)
+        if name in self:
+            yield None
+            return
+        try:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._error("write to", error) from error
+        with self._locked(name) as mine:
+            if not mine or name in self:
+                yield None
+                return
+            staging = self._fresh_staging(name)
+            try:
+                yield staging
+                if any(staging.iterdir()):
+                    self._publish(staging, name)
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+
+    def merge(self, other: RunStore) -> list[str]:
+        """Copy the runs of another store that are not here yet, and return their names. Doing it twice does nothing.
+
+        Two runs of one name are one run: what is here already is kept.
+        """
+        copied = []
+        for name in other:
+            with self.claim(name) as staging:
+                if staging is None:
+                    continue
+                try:
+                    shutil.copytree(other.path / name, staging, dirs_exist_ok=True)
+                except (OSError, shutil.Error) as error:
+                    raise StoreError(f"cannot copy run {name} from {other.path} to {self.path}: {error}.") from error
+            copied.append(name)
+        return copied
+
+    def _fresh_staging(self, name: str) -> Path:
+        staging = self._staging(name)
+        try:
+            if staging.exists():  # we hold the claim, so whoever made this is dead
+                shutil.rmtree(staging)
+            staging.mkdir(parents=True)
+        except OSError as error:
+            raise self._error("write to", error) from error
+        return staging
+
+    def _publish(self, staging: Path, name: str) -> None:
+        try:
+            staging.rename(self.path / name)
+        except OSError as error:
+            if error.errno not in _TAKEN:  # taken: the run is done, this one is discarded
+                raise self._error("write to", error) from error
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[bool]:
+        """Hold the name's lock, if nobody else does."""
+        try:
+            import fcntl
+        except ImportError:  # pragma: no cover
+            raise StoreError("making runs needs flock, which this system does not have; stores can be read.") from None
+        try:
+            file = self._lock_path(name).open("a")
+        except OSError as error:
+            raise self._error("write to", error) from error
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                mine = True
+            except BlockingIOError:
+                mine = False
+            except OSError as error:
+                raise self._error("lock a name in", error, " A store must lie on a local disk.") from error
+            yield mine
+
+    def _staging(self, name: str) -> Path:
+        return self.path / ".staging" / name
+
+    def _lock_path(self, name: str) -> Path:
+        if not _NAME.fullmatch(name):
+            raise InputError(f"a run's name has {NAME_DIGITS} hex digits, but {name!r} was given.")
+        return self.path / ".claims" / f"{name}.lock"
+
+    def _error(self, deed: str, error: OSError, advice: str = "") -> StoreError:
+        return StoreError(f"cannot {deed} the run store {self.path}: {error.strerror or error}.{advice}")
+
+
+def _listed(names: list[str], most: int = 8) -> str:
+    if not names:
+        return "none"
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
