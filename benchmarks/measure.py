@@ -1,4 +1,4 @@
-"""What every benchmark writes down beside its numbers: the code, the packages and the machine, and never a name or a path."""
+"""What every benchmark writes down beside its numbers: the code, the packages and the machine; no names, no paths."""
 
 from __future__ import annotations
 

@@ -1,1 +1,7 @@
-""""""
+"""Votes in: the table, the readers, agreement between annotators, and synthetic annotators."""
+
+from __future__ import annotations
+
+from dissensus.votes.table import Votes
+
+__all__ = ["Votes"]
