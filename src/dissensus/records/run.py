@@ -59,7 +59,7 @@ class StoredRun:
             columns = zip(*rows, strict=True) if rows else ([] for _ in names)
             return {name: _numbers(column) for name, column in zip(names, columns, strict=True)}
         except (OSError, ValueError) as error:
-            raise self._damaged("history.csv", error) from None
+            raise self.damaged("history.csv", error) from None
 
     @cached_property
     def predictions(self) -> dict[str, NDArray[Any]]:
@@ -67,7 +67,7 @@ class StoredRun:
             with np.load(self.path / "predictions.npz", allow_pickle=False) as arrays:
                 return dict(arrays)
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-            raise self._damaged("predictions.npz", error) from None
+            raise self.damaged("predictions.npz", error) from None
 
     def records(self) -> list[Record]:
         """The records beside the run; none if they have not been made yet (``evaluation.records_of`` makes them)."""
@@ -88,9 +88,10 @@ class StoredRun:
                 raise ValueError(f"a table was expected, not a {type(content).__name__}")
             return content
         except (OSError, ValueError) as error:
-            raise self._damaged(file, error) from None
+            raise self.damaged(file, error) from None
 
-    def _damaged(self, file: str, error: Exception) -> StoreError:
+    def damaged(self, file: str, error: Exception) -> StoreError:
+        """The error to raise where a file of the run is not what it should be."""
         if isinstance(error, FileNotFoundError):
             what = f"{file} is missing"
         else:
