@@ -1,1 +1,46 @@
-""""""
+"""From a target to what the learner sees, epoch by epoch; one file per delivery."""
+
+from __future__ import annotations
+
+from dissensus.delivery.delivery import Delivery
+from dissensus.delivery.deterministic_control import DeterministicControl
+from dissensus.delivery.label_smoothing import LabelSmoothing
+from dissensus.delivery.majority_vote import MajorityVote
+from dissensus.delivery.methods import Method
+from dissensus.delivery.multipass import Multipass
+from dissensus.delivery.shuffled_sls import ShuffledSLS
+from dissensus.delivery.sls import StochasticLabelSampling
+from dissensus.delivery.soft import Soft
+
+DELIVERIES: dict[str, type[Delivery]] = {
+    delivery.name: delivery
+    for delivery in (
+        Soft,
+        StochasticLabelSampling,
+        Multipass,
+        DeterministicControl,
+        ShuffledSLS,
+        MajorityVote,
+        LabelSmoothing,
+    )
+}
+"""Name -> class, called as ``DELIVERIES[name](source, seed=0, hold=1)``."""
+
+METHODS: dict[str, Method] = {name: Method(name, name) for name in DELIVERIES} | {
+    "mixup": Method("mixup", "majority", {"mixup": 1.0})
+}
+"""Name -> method: every delivery is one, and mixup of majority labels is another."""
+
+__all__ = [
+    "DELIVERIES",
+    "METHODS",
+    "Delivery",
+    "DeterministicControl",
+    "LabelSmoothing",
+    "MajorityVote",
+    "Method",
+    "Multipass",
+    "ShuffledSLS",
+    "Soft",
+    "StochasticLabelSampling",
+]
