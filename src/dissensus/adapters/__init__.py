@@ -1,1 +1,4 @@
-""""""
+"""Votes in other people's training loops: each file is imported by name, and needs what it adapts to.
+
+``dissensus.adapters.torch`` for PyTorch's Dataset, Sampler and DataLoader.
+"""

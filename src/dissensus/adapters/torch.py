@@ -1,0 +1,184 @@
+r"""A data set and a sampler for PyTorch's DataLoader that carry the epoch with the index.
+
+Labels that change from epoch to epoch usually freeze in a DataLoader with persistent workers: these hold copies of the
+data set that nobody tells which epoch it is. Here the sampler, which lives in the main process, hands out
+(epoch, index) pairs, so there is nothing to tell. In your own loop two lines change:
+
+.. code-block:: diff
+
+    - loader = DataLoader(dataset, batch_size=128, shuffle=True, num_workers=2)
+    + sampler = EpochSampler(Shuffled(len(dataset), seed=0))
+    + loader = DataLoader(VotesDataset(WithoutLabel(dataset), deliver), 128, sampler=sampler, num_workers=2)
+      for epoch in range(200):
+          for x, y in loader:
+              loss = F.cross_entropy(model(x), y)
+
+>>> import torch
+>>> from torch.utils.data import DataLoader, TensorDataset
+>>> from dissensus.delivery import Multipass
+>>> from dissensus.votes import Votes
+>>> deliver = Multipass(Votes.from_counts([[3, 1], [0, 2]]), seed=0)
+>>> dataset = VotesDataset(TensorDataset(torch.zeros(2, 5)), deliver)
+>>> loader = DataLoader(dataset, batch_size=2, sampler=EpochSampler(range(2)))
+>>> for epoch in range(3):
+...     for x, y in loader:
+...         print(epoch, y, bool((y.numpy() == deliver(epoch)).all()))
+0 tensor([1, 1]) True
+1 tensor([0, 1]) True
+2 tensor([0, 1]) True
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dissensus.base.errors import InputError, require
+from dissensus.base.streams import permutation
+from dissensus.delivery import Delivery
+
+if TYPE_CHECKING:
+    import torch
+    from torch.utils import data
+else:
+    torch = require("torch", extra="train")
+    data = require("torch.utils.data", extra="train")
+
+
+class Items(Protocol):
+    """A map-style data set: anything with a length whose items are asked for by position."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> Any: ...
+
+
+class Order(Protocol):
+    """A sampler: positions of items, as many as its length."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[int]: ...
+
+
+class VotesDataset(data.Dataset):
+    """The items of a data set with the labels of a delivery: ``self[epoch, index]`` is (\\*item, label).
+
+    The label comes after all that the data set gives; :class:`WithoutLabel` takes its own label away first. An item
+    that is a mapping gets the label as ``"labels"``. Needs an :class:`EpochSampler`.
+    """
+
+    def __init__(self, dataset: Items, deliver: Delivery) -> None:
+        if len(dataset) != deliver.n_items:
+            raise InputError(f"the data set has {len(dataset)} items, but the delivery has {deliver.n_items}.")
+        self.dataset, self.deliver = dataset, deliver
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, pair: tuple[int, int]) -> Any:
+        epoch, index = _epoch_and_index(pair)
+        return _labelled(self.dataset[index], torch.from_numpy(self.deliver(epoch, [index]))[0])
+
+    def __getitems__(self, pairs: Sequence[tuple[int, int]]) -> list[Any]:
+        """A whole batch, which a DataLoader prefers: the labels are asked for at once."""
+        epochs, indices = zip(*map(_epoch_and_index, pairs), strict=True)
+        if len(set(epochs)) > 1:
+            return [self[pair] for pair in pairs]
+        labels = torch.from_numpy(self.deliver(epochs[0], indices))
+        return [_labelled(item, label) for item, label in zip(_batch(self.dataset, indices), labels, strict=True)]
+
+
+class WithoutLabel(data.Dataset):
+    """The items of a labelled data set, tuples such as (image, label), without their last entry.
+
+    >>> WithoutLabel([("first image", 3), ("second image", 1)])[1]
+    ('second image',)
+    """
+
+    def __init__(self, dataset: Items) -> None:
+        self.dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.dataset[index][:-1]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
+        return [item[:-1] for item in _batch(self.dataset, indices)]
+
+
+class EpochSampler(data.Sampler):
+    """(epoch, index) pairs in the order of any sampler, or of ``range(n)``.
+
+    Each pass is one epoch, from ``epoch`` on; :meth:`set_epoch` says which one comes next, to resume or to repeat.
+    A sampler that wants to know the epoch itself (:class:`Shuffled`, ``DistributedSampler``) is told.
+
+    >>> sampler = EpochSampler(range(2))
+    >>> list(sampler), list(sampler)
+    ([(0, 0), (0, 1)], [(1, 0), (1, 1)])
+    """
+
+    def __init__(self, order: Order, epoch: int = 0) -> None:
+        self.order = order
+        self.set_epoch(epoch)
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = operator.index(epoch)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        # A generator, so that an epoch begins when its first index is taken: DataLoader makes iterators it never uses.
+        epoch = self.epoch
+        self.epoch += 1
+        if hasattr(self.order, "set_epoch"):
+            self.order.set_epoch(epoch)
+        for index in self.order:
+            yield epoch, index
+
+
+class Shuffled(data.Sampler):
+    """Positions 0 to ``n_items`` - 1, in an order that depends on the seed and the epoch alone.
+
+    No delivery knows of it, so all deliveries of a seed see the same batches.
+
+    >>> order = Shuffled(5, seed=0)
+    >>> list(order) == list(order), sorted(order)
+    (True, [0, 1, 2, 3, 4])
+    """
+
+    def __init__(self, n_items: int, seed: int = 0) -> None:
+        self.n_items, self.seed, self.epoch = n_items, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return self.n_items
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(permutation(self.n_items, self.seed, "order", self.epoch).tolist())
+
+
+def _epoch_and_index(pair: Any) -> tuple[int, int]:
+    if not (isinstance(pair, Sequence) and len(pair) == 2):
+        raise InputError(
+            f"VotesDataset was asked for item {pair!r} without an epoch. Give the DataLoader "
+            "sampler=EpochSampler(Shuffled(len(dataset), seed=0)) in place of shuffle=True; a sampler of your own goes "
+            "inside: sampler=EpochSampler(yours)."
+        )
+    return pair[0], pair[1]
+
+
+def _batch(dataset: Items, indices: Sequence[int]) -> Sequence[Any]:
+    """Items at once where the data set can, which saves time, one by one where it cannot."""
+    at_once = getattr(dataset, "__getitems__", None)
+    return [dataset[index] for index in indices] if at_once is None else at_once(list(indices))
+
+
+def _labelled(item: Any, label: torch.Tensor) -> Any:
+    if isinstance(item, Mapping):
+        return {**item, "labels": label}
+    return (*item, label) if isinstance(item, (tuple, list)) else (item, label)
