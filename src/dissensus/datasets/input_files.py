@@ -1,0 +1,159 @@
+"""Inputs from one file: arrays (``.npz``, ``.npy``) and tables (``.csv``, ``.tsv``, ``.parquet``), with an id a row."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.base.errors import InputError
+from dissensus.base.files import existing_file
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Inputs: TypeAlias = NDArray[np.uint8] | NDArray[np.float32]
+
+_CHANNELS = (1, 3, 4)
+_TABLES = (".csv", ".tsv", ".parquet")
+
+
+def read_inputs(path: Path, column: str | None, *, numbered: bool) -> tuple[list[str], Inputs]:
+    """The ids of a file's rows and the rows, as float32 features or uint8 images with channels first.
+
+    ``column`` names the column of ids in a table. ``numbered``: whether row numbers can serve as ids.
+    """
+    existing_file(path, "file of inputs, or a folder of images,")
+    if path.suffix in _TABLES:
+        ids, values = _read_table(path, column)
+    elif column is not None:
+        raise InputError(f"ids={column!r} names a column of a table ({', '.join(_TABLES)}), but {path} is none.")
+    elif path.suffix == ".npz":
+        ids, values = _read_npz(path)
+    elif path.suffix == ".npy":
+        ids, values = _read_npy(path, numbered)
+    else:
+        raise InputError(
+            f"{path} ends in {path.suffix!r}, but inputs are read from .npz, .npy, {', '.join(_TABLES)} or a "
+            "folder of images."
+        )
+    if len(ids) != len(values):
+        raise InputError(f"{path} has {len(ids)} ids for {len(values)} inputs; each input needs one id.")
+    return ids, _as_images(values, path) if values.ndim > 2 else _as_features(values, ids, path)
+
+
+def _read_npz(path: Path) -> tuple[list[str], NDArray[Any]]:
+    arrays = _load(path)
+    if not isinstance(arrays, dict) or not {"inputs", "ids"} <= arrays.keys():
+        raise InputError(
+            f"{path} must hold the arrays 'inputs' and 'ids', but holds {', '.join(map(repr, arrays)) or 'none'}. "
+            "Write it with np.savez(path, inputs=..., ids=...)."
+        )
+    ids = arrays["ids"]
+    if ids.ndim != 1 or ids.dtype.kind not in "iuU":
+        raise InputError(f"ids in {path} must be a row of whole numbers or texts, but are {ids.dtype} {ids.shape}.")
+    return [str(name) for name in ids.tolist()], np.atleast_1d(arrays["inputs"])
+
+
+def _read_npy(path: Path, numbered: bool) -> tuple[list[str], NDArray[Any]]:
+    if not numbered:
+        raise InputError(
+            f"{path} has no ids, so its rows are known by their numbers only, and the ids in the votes are no numbers. "
+            "Write inputs and ids together: np.savez(path, inputs=..., ids=...)."
+        )
+    values = np.atleast_1d(_load(path))
+    return [str(row) for row in range(len(values))], values
+
+
+def _load(path: Path) -> Any:
+    try:
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as why:
+        raise InputError(
+            f"{path} cannot be read as an array of numbers ({why}). Arrays of Python objects are not read, since "
+            "unpickling them can run any code; save numbers, and texts as NumPy strings."
+        ) from None
+
+
+def _read_table(path: Path, column: str | None) -> tuple[list[str], NDArray[Any]]:
+    import polars as pl
+
+    frame = _read_frame(path, column)
+    key = column or frame.columns[0]
+    features = frame.drop(key)
+    odd = [name for name, kind in features.schema.items() if not (kind.is_numeric() or kind == pl.Boolean)]
+    if odd or not features.width:
+        told = f"column {odd[0]!r} holds {features.schema[odd[0]]}" if odd else "there is no other column"
+        raise InputError(
+            f"all columns of {path} but that of the ids ({key!r}) must hold numbers, but {told}. "
+            'Name the column of the ids with ids="..." and leave out what is no feature.'
+        )
+    ids = frame[key]
+    if ids.null_count():
+        raise InputError(f"row {ids.is_null().arg_max()} of {path} has no id in column {key!r}; rows count from 0.")
+    if not (ids.dtype.is_integer() or ids.dtype == pl.String):
+        raise InputError(f"ids in {path} must be whole numbers or texts, but column {key!r} holds {ids.dtype}.")
+    return [str(name) for name in ids.to_list()], features.cast(pl.Float64).to_numpy()
+
+
+def _read_frame(path: Path, column: str | None) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        if path.suffix == ".parquet":
+            frame = pl.read_parquet(path)
+            names = frame.columns
+        else:
+            separator = "\t" if path.suffix == ".tsv" else ","
+            names = pl.read_csv(path, separator=separator, n_rows=0).columns
+            # ids as they are written: 007 must not become 7
+            written = {column or names[0]: pl.String}
+            frame = pl.read_csv(path, separator=separator, schema_overrides=written, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, OSError) as why:
+        raise InputError(f"{path} cannot be read as a table: {why}") from None
+    if column is not None and column not in names:
+        raise InputError(f"{path} has no column {column!r} for the ids; its columns are {', '.join(names[:20])}.")
+    return frame
+
+
+def _as_features(values: NDArray[Any], ids: list[str], path: Path) -> NDArray[np.float32]:
+    if values.ndim != 2 or values.dtype.kind not in "biuf" or values.shape[1] == 0:
+        raise InputError(
+            f"inputs in {path} must be features, numbers (items, features), or images, uint8 (items, height, width, "
+            f"channels), but are {values.dtype} {values.shape}."
+        )
+    with np.errstate(over="ignore"):  # what does not fit float32 becomes infinite and is refused below
+        features = values.astype(np.float32)
+    bad = np.argwhere(~np.isfinite(features))
+    if len(bad):
+        row, column = bad[0]
+        raise InputError(
+            f"features must be finite in float32, but row {row} of {path} (item {ids[row]!r}), feature {column}, is "
+            f"{values[row, column]} ({len(set(bad[:, 0].tolist()))} of {len(values)} rows are wrong). "
+            "Fill the gaps or leave those items out, in the votes too; rows and features count from 0."
+        )
+    return features
+
+
+def _as_images(values: NDArray[Any], path: Path) -> NDArray[np.uint8]:
+    """uint8 images with channels first; which axis holds the channels must be plain from the shape."""
+    if values.ndim not in (3, 4) or values.dtype != np.uint8 or 0 in values.shape:
+        raise InputError(
+            f"images in {path} must be uint8, 0 to 255, (items, height, width), (items, height, width, channels) or "
+            f"(items, channels, height, width), but are {values.dtype} {values.shape}."
+        )
+    if values.ndim == 3:
+        return values[:, None]
+    first, last = values.shape[1] in _CHANNELS, values.shape[3] in _CHANNELS
+    if first == last:
+        raise InputError(
+            f"images in {path} have the shape {values.shape}, in which the channels (1, 3 or 4) could be "
+            f"{'the second or the last axis' if first else 'no axis'}. Pass (items, height, width, channels) of images "
+            "larger than 4 pixels."
+        )
+    return values if first else np.ascontiguousarray(values.transpose(0, 3, 1, 2))

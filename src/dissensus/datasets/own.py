@@ -1,0 +1,121 @@
+"""Your own data: a votes file and the inputs it speaks of, brought together by id and never by luck."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.base.errors import InputError
+from dissensus.datasets.dataset import Dataset
+from dissensus.datasets.image_folder import image_files, read_images
+from dissensus.datasets.input_files import read_inputs
+from dissensus.votes import Votes
+
+_NAMED = 3  # ids that a message names; it counts all of them
+
+
+def own_data(
+    votes: str | os.PathLike[str] | Votes,
+    inputs: str | os.PathLike[str],
+    *,
+    ids: str | None = None,
+    size: tuple[int, int] | None = None,
+) -> Dataset:
+    """The items of ``votes``, in their order, with the inputs that have the same ids.
+
+    ``votes`` is a file for ``read_votes``, or what it returned. ``inputs`` is one of
+
+    - a folder of images, whose file names, with or without the ending, are the ids; all of one size, or brought to
+      ``size=(height, width)``;
+    - ``.npz`` with the arrays ``inputs`` and ``ids``;
+    - ``.npy``, if the ids in the votes are its row numbers, from 0;
+    - ``.csv``, ``.tsv`` or ``.parquet`` with numbers in all columns but that of the ids: the first, or ``ids="name"``.
+
+    Arrays are features (items, features) or uint8 images (items, height, width), (items, height, width, channels) or
+    (items, channels, height, width). Every item with votes must have an input and every input must have votes. Ids are
+    compared as they are written: ``7`` is not ``007``.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "inputs.npz"
+    >>> np.savez(path, inputs=np.array([[1.5], [2.5]]), ids=["b", "a"])
+    >>> data = own_data(Votes.from_counts([[2, 1], [0, 3]], items=["a", "b"]), path)
+    >>> data.inputs.tolist(), data.votes.items.tolist()
+    ([[2.5], [1.5]], ['a', 'b'])
+    """
+    table = votes if isinstance(votes, Votes) else _read(votes)
+    _check_votes(table)
+    wanted = [str(item) for item in table.items.tolist()]
+    path = Path(inputs)
+    array: NDArray[np.uint8] | NDArray[np.float32]
+    if path.is_dir():
+        if ids is not None:
+            raise InputError(f"ids={ids!r} names a column, but {path} is a folder: its file names are the ids.")
+        found, files = image_files(path, wanted)
+        order = _match(wanted, found, path)
+        array = read_images([files[position] for position in order], size)
+    else:
+        if size is not None:
+            raise InputError(f"size={size!r} is for folders of images, but {path} is not a folder.")
+        found, rows = read_inputs(path, ids, numbered=table.items.dtype.kind == "i")
+        array = rows[_match(wanted, found, path)]
+    return Dataset("own", array, table)
+
+
+def _check_votes(votes: Votes) -> None:
+    votes.refuse_items_without_votes()
+    if votes.n_items < votes.n_classes:
+        raise InputError(
+            f"there are votes on {votes.n_items} items for {votes.n_classes} classes, and fewer items than classes "
+            "cannot be learned from. Was the wrong column read as labels?"
+        )
+    used = np.flatnonzero(votes.counts().any(0))
+    if len(used) < 2:
+        raise InputError(
+            f"all votes are for {votes.classes[used[0]]!r}; at least two classes are needed to learn from."
+        )
+
+
+def _match(wanted: Sequence[str], found: Sequence[str], where: Path) -> NDArray[np.int64]:
+    """The position in ``found`` of each id in ``wanted``; both must hold the same ids, each once."""
+    place = {name: position for position, name in enumerate(found)}
+    if len(place) < len(found):
+        twice = [name for name, times in Counter(found).items() if times > 1]
+        raise InputError(f"ids must be unique, but in {where} {_told(twice, 'id', 'occurs', 'occur')} more than once.")
+    lost = [name for name in wanted if name not in place]
+    spare = set(found) - set(wanted)
+    if lost or spare:
+        faults = []
+        if lost:
+            faults.append(
+                f"{_told(lost, 'item', 'has', 'have')} votes but no input in {where}: add the inputs, or leave those "
+                "votes out."
+            )
+        if spare:
+            unvoted = [name for name in found if name in spare]
+            faults.append(
+                f"{_told(unvoted, 'input', 'has', 'have')} no votes: leave those inputs out of {where}, or add their "
+                "votes."
+            )
+        if len(lost) == len(wanted):
+            faults.append("No id is in both; are they written in the same way, and is the right column read?")
+        raise InputError(" ".join(faults))
+    return np.fromiter((place[name] for name in wanted), np.int64, len(wanted))
+
+
+def _told(ids: Collection[str], noun: str, one: str, many: str) -> str:
+    """``item 'a' has``, or ``5 items ('a', 'b', 'c', ...) have``."""
+    named = [repr(name) for name in ids][:_NAMED]
+    if len(ids) == 1:
+        return f"{noun} {named[0]} {one}"
+    return f"{len(ids)} {noun}s ({', '.join(named)}{', ...' if len(ids) > _NAMED else ''}) {many}"
+
+
+def _read(path: str | os.PathLike[str]) -> Votes:
+    from dissensus.votes import read_votes
+
+    return read_votes(path)

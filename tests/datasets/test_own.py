@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dissensus.base.errors import InputError
+from dissensus.datasets import own_data
+from dissensus.votes import Votes
+
+NAMES = ["dora", "anna", "carl", "bert", "emil"]
+ORDER = [3, 0, 4, 1, 2]  # the inputs lie in another order than the votes
+
+
+def votes_on(items):
+    return Votes.from_counts([[2, 1]] * (len(items) - 1) + [[0, 3]], classes=["cat", "dog"], items=items)
+
+
+@pytest.fixture
+def votes():
+    return votes_on(NAMES)
+
+
+FEATURES = np.array([[number, -number] for number in range(5)], float)  # feature 0 is the item's place in the votes
+
+
+def write_npz(path, ids, inputs):
+    np.savez(path, inputs=inputs, ids=ids)
+    return path
+
+
+def assert_aligned(data, items=NAMES):
+    assert data.votes.items.tolist() == list(items)
+    assert data.inputs.dtype == np.float32
+    np.testing.assert_array_equal(data.inputs, FEATURES)
+
+
+# -- by id, whatever the order
+
+
+def test_npz(votes, tmp_path):
+    data = own_data(votes, write_npz(tmp_path / "x.npz", np.array(NAMES)[ORDER], FEATURES[ORDER]))
+    assert_aligned(data)
+    assert (data.name, data.labels, data.truth, data.images) == ("own", None, None, False)
+
+
+def test_npz_with_numbers_as_ids(tmp_path):
+    ids = np.array([70, 10, 30, 20, 90])
+    assert_aligned(own_data(votes_on(ids), write_npz(tmp_path / "x.npz", ids[ORDER], FEATURES[ORDER])), ids)
+
+
+def test_npy_rows_are_known_by_their_numbers(tmp_path):
+    np.save(tmp_path / "x.npy", FEATURES)
+    data = own_data(votes_on(ORDER), tmp_path / "x.npy")
+    assert data.votes.items.tolist() == ORDER
+    np.testing.assert_array_equal(data.inputs[:, 0], ORDER)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+@pytest.mark.parametrize("column", [None, "who"])
+def test_tables(votes, tmp_path, ending, column):
+    frame = pl.DataFrame({"who": NAMES, "a": FEATURES[:, 0], "b": FEATURES[:, 1].astype(int)})[ORDER]
+    frame = frame if column is None else frame.select("a", "who", "b")
+    path = tmp_path / f"x.{ending}"
+    if ending == "parquet":
+        frame.write_parquet(path)
+    else:
+        frame.write_csv(path, separator="\t" if ending == "tsv" else ",")
+    assert_aligned(own_data(votes, path, ids=column))
+
+
+def test_ids_in_text_tables_are_taken_as_written(tmp_path):
+    names = ["007", "7", "1e3", "0", "nan"]
+    path = tmp_path / "x.csv"
+    path.write_text("id,a,b\n" + "".join(f"{names[i]},{i},{-i}\n" for i in ORDER))
+    assert_aligned(own_data(votes_on(names), path), names)
+
+
+def test_votes_from_a_file(tmp_path):
+    lines = [f"{name},{who},{'dog' if name == 'emil' else 'cat'}" for name in NAMES for who in ("x", "y")]
+    (tmp_path / "votes.csv").write_text("item,annotator,label\n" + "\n".join(lines) + "\n")
+    data = own_data(tmp_path / "votes.csv", write_npz(tmp_path / "x.npz", np.array(NAMES)[ORDER], FEATURES[ORDER]))
+    assert_aligned(data)
+    assert data.votes.classes == ("cat", "dog")
+    assert data.votes.n_votes == 10
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float16, np.bool_])
+def test_features_of_any_number_type_become_float32(votes, tmp_path, dtype):
+    values = np.arange(10).reshape(5, 2).astype(dtype)
+    data = own_data(votes, write_npz(tmp_path / "x.npz", NAMES, values))
+    assert data.inputs.dtype == np.float32
+    np.testing.assert_array_equal(data.inputs, values)
+
+
+# -- images in arrays
+
+
+@pytest.mark.parametrize(("shape", "axes"), [((5, 8, 6, 3), (0, 3, 1, 2)), ((5, 3, 8, 6), (0, 1, 2, 3))])
+def test_channels_first_or_last(votes, tmp_path, shape, axes):
+    images = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+    data = own_data(votes, write_npz(tmp_path / "x.npz", NAMES, images))
+    assert data.images
+    np.testing.assert_array_equal(data.inputs, images.transpose(axes))
+
+
+def test_grey_images_get_a_channel(votes, tmp_path):
+    assert own_data(votes, write_npz(tmp_path / "x.npz", NAMES, np.zeros((5, 8, 6), np.uint8))).inputs.shape == (
+        5,
+        1,
+        8,
+        6,
+    )
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (np.zeros((5, 3, 8, 3), np.uint8), "the channels .* could be the second or the last axis"),
+        (np.zeros((5, 7, 8, 9), np.uint8), "could be no axis"),
+        (np.zeros((5, 8, 6, 3)), r"must be uint8, 0 to 255, .* but are float64 \(5, 8, 6, 3\)"),
+        (np.zeros(5), r"must be features, .* but are float64 \(5,\)"),
+        (np.zeros((5, 0)), r"but are float64 \(5, 0\)"),
+        (np.array([["a"]] * 5), "but are <U1"),
+        (np.zeros((4, 2)), "has 5 ids for 4 inputs"),
+    ],
+)
+def test_arrays_that_are_neither_features_nor_images(votes, tmp_path, inputs, message):
+    with pytest.raises(InputError, match=message):
+        own_data(votes, write_npz(tmp_path / "x.npz", NAMES, inputs))
+
+
+# -- ids that do not match
+
+
+def test_an_item_without_an_input(votes, tmp_path):
+    path = write_npz(tmp_path / "x.npz", NAMES[:4], FEATURES[:4])
+    with pytest.raises(InputError, match=r"^item 'emil' has votes but no input in .*x.npz: add the inputs, or leave"):
+        own_data(votes, path)
+
+
+def test_an_input_without_votes(votes, tmp_path):
+    path = write_npz(tmp_path / "x.npz", [*NAMES, "fred"], np.zeros((6, 2)))
+    with pytest.raises(InputError, match=r"^input 'fred' has no votes: leave those inputs out of .*x.npz, or add"):
+        own_data(votes, path)
+
+
+def test_ids_of_another_kind_altogether(votes, tmp_path):
+    path = write_npz(tmp_path / "x.npz", [name.upper() for name in NAMES], FEATURES)
+    with pytest.raises(InputError) as caught:
+        own_data(votes, path)
+    message = str(caught.value)
+    assert "5 items ('dora', 'anna', 'carl', ...) have votes but no input" in message
+    assert "5 inputs ('DORA', 'ANNA', 'CARL', ...) have no votes" in message
+    assert "No id is in both; are they written in the same way" in message
+
+
+def test_an_id_twice(votes, tmp_path):
+    path = write_npz(tmp_path / "x.npz", ["anna", "bert", "bert", "anna", "carl"], FEATURES)
+    with pytest.raises(InputError, match=r"in .*x.npz 2 ids \('anna', 'bert'\) occur more than once"):
+        own_data(votes, path)
+
+
+def test_rows_counted_from_1(tmp_path):
+    np.save(tmp_path / "x.npy", FEATURES)
+    with pytest.raises(InputError, match=r"item '5' has votes but no input .* input '0' has no votes"):
+        own_data(votes_on([1, 2, 3, 4, 5]), tmp_path / "x.npy")
+
+
+def test_rows_without_ids_for_votes_on_names(votes, tmp_path):
+    np.save(tmp_path / "x.npy", FEATURES)
+    with pytest.raises(InputError, match=r"has no ids, .* Write inputs and ids together: np.savez"):
+        own_data(votes, tmp_path / "x.npy")
+
+
+def test_numbers_that_only_look_like_row_numbers(tmp_path):
+    np.save(tmp_path / "x.npy", FEATURES)
+    with pytest.raises(InputError, match="has no ids"):
+        own_data(votes_on(["00", "01", "02", "03", "04"]), tmp_path / "x.npy")
+
+
+# -- files that cannot be used
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+def test_a_gap_in_the_features(votes, tmp_path, bad):
+    values = FEATURES[ORDER].copy()
+    values[2, 1] = bad
+    with pytest.raises(
+        InputError, match=r"row 2 of .*x.npz \(item 'emil'\), feature 1, is .* \(1 of 5 rows are wrong\)"
+    ):
+        own_data(votes, write_npz(tmp_path / "x.npz", np.array(NAMES)[ORDER], values))
+
+
+def test_an_empty_cell_in_a_table(votes, tmp_path):
+    (tmp_path / "x.csv").write_text("id,a,b\n" + "".join(f"{name},1,{'' if name == 'carl' else 2}\n" for name in NAMES))
+    with pytest.raises(InputError, match=r"row 2 of .*x.csv \(item 'carl'\), feature 1, is nan"):
+        own_data(votes, tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,a\ndora,red\n", "must hold numbers, but column 'a' holds String"),
+        ("id\ndora\n", "there is no other column"),
+        ("id,a\n,1\n", "row 0 of .*x.csv has no id in column 'id'"),
+        ("id,a\ndora,1,2,3\n", "cannot be read as a table"),
+    ],
+)
+def test_tables_that_cannot_be_used(votes, tmp_path, text, message):
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(InputError, match=message):
+        own_data(votes, tmp_path / "x.csv")
+
+
+def test_a_column_that_is_not_there(votes, tmp_path):
+    (tmp_path / "x.csv").write_text("id,a\ndora,1\n")
+    with pytest.raises(InputError, match=r"has no column 'name' for the ids; its columns are id, a"):
+        own_data(votes, tmp_path / "x.csv", ids="name")
+
+
+def test_fractions_are_no_ids(votes, tmp_path):
+    pl.DataFrame({"a": [0.5, 1.5], "b": [1, 2]}).write_parquet(tmp_path / "x.parquet")
+    with pytest.raises(InputError, match=r"ids in .* must be whole numbers or texts, but column 'a' holds Float64"):
+        own_data(votes, tmp_path / "x.parquet")
+
+
+def test_pickles_are_not_opened(votes, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([{"a": 1}], object), allow_pickle=True)
+    with pytest.raises(InputError, match="unpickling them can run any code"):
+        own_data(votes_on([0, 1, 2, 3, 4]), tmp_path / "x.npy")
+    np.savez(tmp_path / "x.npz", inputs=FEATURES, ids=np.array(NAMES, object), allow_pickle=True)
+    with pytest.raises(InputError, match="unpickling them can run any code"):
+        own_data(votes, tmp_path / "x.npz")
+
+
+def test_an_npz_of_other_arrays(votes, tmp_path):
+    np.savez(tmp_path / "x.npz", x=FEATURES)
+    with pytest.raises(InputError, match="must hold the arrays 'inputs' and 'ids', but holds 'x'"):
+        own_data(votes, tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.npz", b"PK\x03\x04 cut off", "cannot be read as an array"),
+        ("x.npy", b"", "is empty"),
+        ("x.parquet", b"PAR1", "cannot be read as a table"),
+        ("x.pkl", b"1", r"ends in '.pkl', but inputs are read from .npz, .npy"),
+    ],
+)
+def test_broken_and_unknown_files(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        own_data(votes_on([0, 1, 2, 3, 4]), tmp_path / name)
+
+
+def test_nothing_there(votes, tmp_path):
+    with pytest.raises(InputError, match="does not exist; a file of inputs, or a folder of images, was expected"):
+        own_data(votes, tmp_path / "x.npz")
+
+
+def test_options_that_do_not_apply(votes, tmp_path):
+    path = write_npz(tmp_path / "x.npz", NAMES, FEATURES)
+    with pytest.raises(InputError, match="names a column of a table"):
+        own_data(votes, path, ids="id")
+    with pytest.raises(InputError, match="is for folders of images"):
+        own_data(votes, path, size=(8, 8))
+    with pytest.raises(InputError, match="its file names are the ids"):
+        own_data(votes, tmp_path, ids="id")
+
+
+# -- votes that cannot be learned from
+
+
+def test_fewer_items_than_classes(tmp_path):
+    votes = Votes.from_counts(np.eye(3, dtype=int)[:2], items=["a", "b"])
+    with pytest.raises(InputError, match="votes on 2 items for 3 classes"):
+        own_data(votes, tmp_path / "x.npz")
+
+
+def test_one_class_only(tmp_path):
+    with pytest.raises(InputError, match="all votes are for 'cat'; at least two classes"):
+        own_data(Votes.from_counts([[2, 0], [1, 0]], classes=["cat", "dog"]), tmp_path / "x.npz")
+
+
+def test_an_item_without_votes(tmp_path):
+    with pytest.raises(InputError, match="item 1 has no votes"):
+        own_data(Votes.from_counts([[2, 1], [0, 0]]), tmp_path / "x.npz")
