@@ -1,0 +1,363 @@
+"""Columns of items, labels and annotators, one row a vote, made into a Votes table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dissensus.base.arrays import same_length
+from dissensus.base.errors import InputError
+from dissensus.votes.ids import Ids
+from dissensus.votes.table import Class, Votes, check_classes, code_dtype, first_appearance, offsets_of, ranges
+
+Place: TypeAlias = Callable[[int], str]  # where a row came from, for messages: "labels.csv, line 7"
+
+
+def from_columns(
+    items: Any,
+    labels: Any,
+    annotators: Any = None,
+    *,
+    classes: Sequence[Class] | None = None,
+    ordered: bool = False,
+    place: Place = "position {}".format,
+) -> Votes:
+    """Votes from equally long columns. A row without a label is no vote, but its item stays."""
+    items, labels = as_column("items", items), as_column("labels", labels)
+    annotators = None if annotators is None else as_column("annotators", annotators)
+    same_length(items=items, labels=labels, **({} if annotators is None else {"annotators": annotators}))
+    names = None if classes is None else check_classes(classes)
+
+    items = _id_column("item", items, place)
+    grouped = Grouped.of(items)
+    if isinstance(labels.dtype, pl.List):
+        codes, names, sets = _set_codes(labels, names, place)
+    else:
+        codes, names = _class_codes(labels, names, place)
+        sets = None
+    voted = codes >= 0
+    who, who_ids = _annotator_codes(annotators, voted, place)
+
+    item = np.repeat(np.arange(len(grouped.sizes), dtype=np.int32), grouped.sizes)
+    order = grouped.order
+    if not voted.all():
+        kept = voted[order]
+        item, order = item[kept], order[kept]
+    per_item = np.bincount(item, minlength=len(grouped.sizes))
+    item_ids = _ids("item", items.gather(grouped.first))
+    who = None if who is None else who[order]
+    return Votes(
+        codes=codes.astype(code_dtype(len(names) if sets is None else len(sets)))[order],
+        offsets=offsets_of(per_item),
+        items=item_ids,
+        classes=names,
+        ordered=ordered,
+        label_sets=sets,
+        annotators=who,
+        annotator_names=who_ids,
+        notes=(*_unlabelled(voted, place), *_repeated(item, who), *_without_votes(per_item, item_ids)),
+    )
+
+
+# -- what is odd, in words
+
+
+def _unlabelled(voted: NDArray[np.bool_], place: Place) -> list[str]:
+    missing = len(voted) - int(voted.sum())
+    return [f"{missing} rows have no label and are no votes (first: {place(int(voted.argmin()))})."] if missing else []
+
+
+def _repeated(item: NDArray[np.int32], who: NDArray[np.int32] | None) -> list[str]:
+    if who is None or not len(who):
+        return []
+    pairs = item.astype(np.int64)
+    pairs *= int(who.max()) + 1
+    pairs += who
+    pairs.sort()
+    repeated = int((pairs[1:] == pairs[:-1]).sum())
+    return (
+        [f"{repeated} votes are by an annotator who had voted on the item before; they are kept."] if repeated else []
+    )
+
+
+def _without_votes(per_item: NDArray[np.int64], item_ids: Ids) -> list[str]:
+    empty = np.flatnonzero(per_item == 0)
+    return [f"{empty.size} items have no votes (first: {item_ids[empty[0]].item()!r})."] if empty.size else []
+
+
+# -- columns
+
+
+def as_column(name: str, values: Any) -> pl.Series:
+    """``values`` as a Polars column of one kind."""
+    if isinstance(values, pl.Series):
+        return values
+    if isinstance(values, str):
+        raise InputError(f"{name} must be a column of values, but it is the text {values!r}.")
+    if isinstance(values, np.ndarray) and values.dtype.kind != "O":
+        if values.ndim != 1:
+            raise InputError(f"{name} must have the shape (votes,), but its shape is {values.shape}.")
+        return pl.Series(name, values.astype(np.str_) if values.dtype.kind == "T" else values)
+    values = list(values)
+    several = [isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values if value is not None]
+    if several and all(several):
+        values = [None if value is None else list(value) for value in values]
+    try:
+        column = pl.Series(name, values, strict=True)
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        if all(isinstance(value, (int, float)) or value is None for value in values):
+            return pl.Series(name, values, dtype=pl.Float64, strict=False)
+        raise InputError(f"{name} must be of one kind, but {_odd_pair(values)}. Turn them into one kind.") from None
+    if column.dtype == pl.Object:
+        raise InputError(f"{name} must be of one kind, but {_odd_pair(values)}. Turn them into one kind.")
+    return column
+
+
+def _odd_pair(values: list[Any]) -> str:
+    """The first value and the first of another type, in words."""
+    told = [(position, value) for position, value in enumerate(values) if value is not None]
+    flat = [(position, one) for position, value in told for one in (value if isinstance(value, list) else [value])]
+    first, one = flat[0]
+    for position, other in flat:
+        if type(other) is not type(one):
+            return f"position {first} is {one!r} and position {position} is {other!r}"
+    return f"position {first} is {one!r}, which is neither text nor a number"
+
+
+def as_text(column: pl.Series) -> pl.Series:
+    """A column of named categories as plain text; any other column as it is."""
+    return column.cast(pl.String) if isinstance(column.dtype, (pl.Categorical, pl.Enum)) else column
+
+
+# -- whole numbers for values
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """The rows of a column with equal values side by side, groups in the order in which they first appear."""
+
+    order: NDArray[np.int64]  # (rows,) positions; those of a group ascend
+    sizes: NDArray[np.int64]  # (groups,)
+    first: NDArray[np.int64]  # (groups,) where each first appears
+
+    @classmethod
+    def of(cls, column: pl.Series) -> Grouped:
+        """
+        >>> Grouped.of(pl.Series(["b", "a", "b"])).order
+        array([0, 2, 1])
+        """
+        return cls._by_number(column) if _close_together(column) else cls._by_hash(column)
+
+    @classmethod
+    def _by_hash(cls, column: pl.Series) -> Grouped:
+        """Equal values have equal hashes, so one sort of hashes brings them together: 10^7 text ids in a second.
+
+        Values count as equal if 64 bits of one hash and at least 32 of another are, which happens to two different
+        ones among a billion with a chance of 10^-11.
+        """
+        order, coarse = _sorted_with_position(column.hash(seed=1).to_numpy())
+        fine = column.hash(seed=2).to_numpy()[order]
+        same = coarse[1:] == coarse[:-1]
+        mixed = np.unique(coarse[1:][same & (fine[1:] != fine[:-1])])
+        for low, high in zip(np.searchsorted(coarse, mixed), np.searchsorted(coarse, mixed, "right"), strict=True):
+            again = low + np.argsort(fine[low:high], kind="stable")
+            order[low:high], fine[low:high] = order[again], fine[again]
+        new = np.ones(len(order), bool)
+        new[1:] = ~same | (fine[1:] != fine[:-1])
+        starts = np.flatnonzero(new)
+        sizes = np.diff(starts, append=len(order))
+        appeared = np.argsort(order[starts])
+        starts, sizes = starts[appeared], sizes[appeared]
+        return cls(order=order[ranges(starts, sizes)], sizes=sizes, first=order[starts])
+
+    @classmethod
+    def _by_number(cls, column: pl.Series) -> Grouped:
+        codes, first = _first_appearance(column)
+        sizes = np.bincount(codes, minlength=len(first))
+        if (codes[1:] >= codes[:-1]).all():
+            return cls(order=np.arange(len(codes)), sizes=sizes, first=first)
+        return cls(order=_sorted_with_position(codes)[0], sizes=sizes, first=first)
+
+
+def numbered(column: pl.Series) -> tuple[NDArray[np.int32], pl.Series]:
+    """Numbers for the values of a column in the order in which they first appear, -1 for none, and these values.
+
+    >>> codes, values = numbered(pl.Series(["b", None, "a", "b"]))
+    >>> codes, values.to_list()
+    (array([ 0, -1,  1,  0], dtype=int32), ['b', 'a'])
+    """
+    if column.null_count():
+        codes = np.full(len(column), -1, np.int32)
+        codes[column.is_not_null().to_numpy()], values = numbered(column.drop_nulls())
+        return codes, values
+    if _close_together(column):
+        codes, first = _first_appearance(column)
+        return codes, column.gather(first)
+    if column.dtype == pl.String:  # few values here (classes, annotators), for which this beats the sort of Grouped
+        values = column.unique(maintain_order=True)
+        return column.cast(pl.Enum(values)).to_physical().cast(pl.Int32).to_numpy(), values
+    grouped = Grouped.of(column)
+    codes = np.empty(len(column), np.int32)
+    codes[grouped.order] = np.repeat(np.arange(len(grouped.sizes), dtype=np.int32), grouped.sizes)
+    return codes, column.gather(grouped.first)
+
+
+def _close_together(column: pl.Series) -> bool:
+    """Whether the column holds whole numbers for which a table of all values up to the largest is quickest."""
+    if len(column) == 0 or not column.dtype.is_integer():
+        return False
+    return int(column.max()) - int(column.min()) < 4 * len(column) + 1024  # type: ignore[arg-type]
+
+
+def _first_appearance(column: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
+    return first_appearance(column.to_numpy() - column.dtype.to_python()(low), high - low + 1)
+
+
+def _sorted_with_position(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """A stable ``argsort`` by the leading bits of ``keys``, and these bits, sorted.
+
+    Key and position are sorted as one 64-bit number, five times as fast as ``np.argsort``: NumPy sorts plain numbers
+    with vector instructions. Keys lose their lowest bits where the position needs them.
+
+    >>> _sorted_with_position(np.array([2, 0, 2, 1]))[0]
+    array([1, 3, 0, 2])
+    """
+    low = np.uint64(max(len(keys) - 1, 1).bit_length())
+    packed = keys.astype(np.uint64)
+    packed >>= np.uint64(max(int(keys.max(initial=0)).bit_length() + int(low) - 64, 0))
+    packed <<= low
+    packed |= np.arange(len(keys), dtype=np.uint64)
+    packed.sort()
+    order = (packed & ((np.uint64(1) << low) - np.uint64(1))).view(np.int64)
+    packed >>= low
+    return order, packed
+
+
+# -- ids
+
+
+def _id_column(what: str, column: pl.Series, place: Place) -> pl.Series:
+    """A column of whole numbers or text without gaps; floating-point numbers that are whole are such numbers."""
+    column = as_text(column)
+    if column.null_count():
+        raise InputError(f"{place(int(column.is_null().arg_max() or 0))}: the {what} is missing.")
+    if column.dtype.is_float():
+        whole = column.cast(pl.Int64, strict=False)
+        wrong = (whole.cast(pl.Float64) != column).fill_null(True)
+        if wrong.any():
+            row = int(wrong.arg_max() or 0)
+            raise InputError(f"{place(row)}: the {what} must be a whole number or text, but it is {column[row]!r}.")
+        return whole
+    if len(column) and not (column.dtype.is_integer() or column.dtype == pl.String):
+        raise InputError(f"{place(0)}: the {what} must be a whole number or text, but it is {column[0]!r}.")
+    return column
+
+
+def _ids(what: str, values: pl.Series) -> Ids:
+    if values.dtype != pl.String:
+        try:
+            return values.cast(pl.Int64).to_numpy()
+        except pl.exceptions.PolarsError:
+            raise InputError(f"the {what} {values.max()} does not fit 64 bits; turn these ids into text.") from None
+    if values.str.ends_with("\0").any():  # NumPy drops NULs at the end of a text: two ids could become one
+        ending = values.filter(values.str.ends_with("\0"))[0]
+        raise InputError(f"the {what} {ending!r} ends in a NUL character, which ids cannot.")
+    return values.to_numpy().astype(np.str_)
+
+
+def _annotator_codes(
+    column: pl.Series | None, voted: NDArray[np.bool_], place: Place
+) -> tuple[NDArray[np.int32] | None, Ids | None]:
+    """Numbers for annotators; only a row without a vote may be without one."""
+    if column is None:
+        return None, None
+    if column.null_count():
+        missing = column.is_null().to_numpy() & voted
+        if missing.any():
+            raise InputError(
+                f"{place(int(missing.argmax()))}: the annotator is missing. Fill it in, or leave all annotators out."
+            )
+    known = np.flatnonzero(voted)
+    kept = column if len(known) == len(column) else column.gather(known)
+    kept = _id_column("annotator", kept, lambda row: place(int(known[row])))
+    codes, values = numbered(kept)
+    if len(known) < len(column):
+        spread = np.full(len(column), -1, np.int32)
+        spread[known] = codes
+        codes = spread
+    return codes, _ids("annotator", values)
+
+
+# -- labels
+
+
+def _class_codes(
+    labels: pl.Series, classes: tuple[Class, ...] | None, place: Place
+) -> tuple[NDArray[np.int32], tuple[Class, ...]]:
+    """The class index of every label, -1 for none."""
+    labels = _without_blanks(labels)
+    if not (labels.dtype.is_numeric() or labels.dtype in (pl.String, pl.Boolean, pl.Null)):
+        row = int(labels.is_not_null().arg_max() or 0)
+        raise InputError(f"{place(row)}: a label must be text or a number, but it is {labels[row]!r}.")
+    codes, values = numbered(labels)
+    if classes is None:
+        if not len(values):
+            raise InputError(f"{place(0)}: there are no votes, since no row has a label.")
+        classes = check_classes(in_order(values.to_list()))
+    index = {name: position for position, name in enumerate(classes)}
+    for value in values:
+        if value not in index:
+            told = ", ".join(map(repr, classes[:20])) + (", ..." if len(classes) > 20 else "")
+            row = int((labels == value).arg_max() or 0)
+            raise InputError(f"{place(row)}: the label {value!r} is not one of the classes {told}.")
+    return np.array([*(index[value] for value in values), -1], np.int32)[codes], classes
+
+
+def _without_blanks(labels: pl.Series) -> pl.Series:
+    """Labels with None for what says nothing: the empty text, NaN."""
+    labels = as_text(labels)
+    if labels.dtype == pl.String and (labels == "").any():
+        return labels.replace("", None)
+    return labels.fill_nan(None) if labels.dtype.is_float() else labels
+
+
+def in_order(labels: list[Any]) -> list[Any]:
+    """Labels in numeric order if all are numbers or read as numbers, else sorted.
+
+    >>> in_order(["10", "9"]), in_order(["10", "9", "a"])
+    (['9', '10'], ['10', '9', 'a'])
+    """
+    try:
+        return sorted(labels, key=lambda label: (float(label), str(label)))
+    except ValueError:
+        return sorted(labels)
+
+
+def _set_codes(
+    labels: pl.Series, classes: tuple[Class, ...] | None, place: Place
+) -> tuple[NDArray[np.int32], tuple[Class, ...], NDArray[np.bool_]]:
+    """The row of every vote in a table of label sets, -1 for none, and that table."""
+    size = labels.list.len().fill_null(0).to_numpy()
+    row = np.repeat(np.arange(len(labels)), size)
+    flat = labels.filter(size > 0).explode()
+    members, classes = _class_codes(flat, classes, lambda at: place(int(row[at])))
+    row, members = row[members >= 0], members[members >= 0]
+    row, members = np.divmod(np.unique(row * len(classes) + members), len(classes))
+    # a set is written as text, "2,7", and numbered like any other text
+    text = pl.DataFrame({"row": row, "member": members}).group_by("row", maintain_order=True)
+    named = text.agg(pl.col("member").cast(pl.String).str.join(","))
+    keys = np.full(len(labels), "", object)
+    keys[named["row"].to_numpy()] = named["member"].to_numpy()
+    codes, values = numbered(pl.Series(keys, dtype=pl.String))
+    sets = np.zeros((len(values), len(classes)), bool)
+    for position, value in enumerate(values):
+        sets[position, [int(member) for member in value.split(",") if member]] = True
+    codes = codes.copy()
+    codes[labels.is_null().to_numpy()] = -1
+    return codes, classes, sets

@@ -326,7 +326,16 @@ class Votes:
                 arrays = {name: file[name] for name in file.files}
             about = json.loads(str(arrays.pop("about")))
             known = about["about"] == ABOUT
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as why:
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            EOFError,
+            zipfile.BadZipFile,
+            zlib.error,
+        ) as why:
             raise InputError(f"{path} is not a whole votes file; write one with votes.save(path). ({why})") from None
         if not known or about["version"] > VERSION:
             raise InputError(
@@ -430,7 +439,9 @@ class Votes:
         else:
             label = np.asarray(by)
             if label.shape != (self.n_items,):
-                raise InputError(f"by must hold one label for each of {self.n_items} items; its shape is {label.shape}.")
+                raise InputError(
+                    f"by must hold one label for each of {self.n_items} items; its shape is {label.shape}."
+                )
         _, group, sizes = np.unique(label, return_inverse=True, return_counts=True)
         return group, sizes
 

@@ -1,0 +1,86 @@
+"""What a votes file holds, at a glance: how many, how divided, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dissensus.votes.agreement import entropy, krippendorff_alpha, observed_agreement
+from dissensus.votes.table import Votes
+
+
+@dataclass(frozen=True)
+class Divided:
+    """An item and what was said of it."""
+
+    item: str | int
+    entropy: float
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The first look at votes. What cannot be said of them is None."""
+
+    items: int
+    votes: int
+    annotators: int | None
+    classes: list[str]
+    ordered: bool
+    multilabel: bool
+    votes_per_item: tuple[int, float, int]  # fewest, mean, most
+    items_without_votes: int
+    class_shares: dict[str, float]
+    unanimous: float | None  # share of the items with two votes or more whose votes all agree
+    entropy: float | None  # mean over items, nats
+    agreement: float | None  # share of pairs of votes on one item that agree, mean over items
+    alpha: float | None  # Krippendorff's, ordinal where the classes are ordered
+    most_divided: list[Divided]
+
+
+def summary(votes: Votes, most: int = 5) -> Summary:
+    """Sizes, agreement, and the ``most`` items that divide the annotators most.
+
+    >>> counts = [[4, 0], [2, 2], [3, 1]]
+    >>> told = summary(Votes.from_counts(counts, classes=["cat", "dog"]), most=1)
+    >>> told.most_divided[0].item, told.most_divided[0].counts, round(told.unanimous, 2)
+    (1, {'cat': 2, 'dog': 2}, 0.33)
+    """
+    sizes = votes.votes_per_item
+    counts = votes.counts()
+    names = [str(name) for name in votes.classes]
+    voted = votes.take(np.flatnonzero(sizes > 0))
+    pairs = votes.take(np.flatnonzero(sizes > 1))
+    single = not votes.multilabel
+    spread = entropy(voted) if single else np.zeros(0)
+    top = np.argsort(-spread, kind="stable")[:most]
+    return Summary(
+        items=votes.n_items,
+        votes=votes.n_votes,
+        annotators=None if votes.annotator_names is None else len(votes.annotator_names),
+        classes=names,
+        ordered=votes.ordered,
+        multilabel=votes.multilabel,
+        votes_per_item=(int(sizes.min()), float(sizes.mean()), int(sizes.max())),
+        items_without_votes=int((sizes == 0).sum()),
+        class_shares={name: float(share) for name, share in zip(names, counts.sum(0) / votes.n_votes, strict=True)},
+        unanimous=float((entropy(pairs) == 0).mean()) if single and len(pairs) else None,
+        entropy=float(spread.mean()) if single and len(voted) else None,
+        agreement=float(observed_agreement(pairs).mean()) if single and len(pairs) else None,
+        alpha=_alpha(pairs) if single and len(pairs) else None,
+        most_divided=[
+            Divided(
+                item=voted.items[i].item(),
+                entropy=float(spread[i]),
+                counts={name: int(n) for name, n in zip(names, voted.take([i]).counts()[0], strict=True) if n},
+            )
+            for i in top
+            if spread[i] > 0
+        ],
+    )
+
+
+def _alpha(votes: Votes) -> float | None:
+    alpha = krippendorff_alpha(votes, level="ordinal" if votes.ordered else "nominal")
+    return alpha if np.isfinite(alpha) else None
