@@ -37,7 +37,7 @@ _COLUMNS = [field.name for field in fields(Record)]
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
     """Records as CSV, a row each, values in full precision."""
-    with written_whole(path) as part, part.open("w", newline="") as file:
+    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
         writer.writeheader()
         for record in records:
@@ -47,7 +47,7 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 def read_records(path: Path) -> list[Record]:
     """What :func:`write_records` wrote."""
     try:
-        with path.open(newline="") as file:
+        with path.open(encoding="utf-8", newline="") as file:
             return [_parsed(row) for row in csv.DictReader(file)]
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{path} is damaged ({error}). It is derived: delete it, and it is made again.") from None

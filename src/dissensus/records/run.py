@@ -54,8 +54,10 @@ class StoredRun:
     def history(self) -> dict[str, NDArray[Any]]:
         """A column each, in the order of the epochs; whole numbers as int64, others as float64."""
         try:
-            with (self.path / "history.csv").open(newline="") as file:
-                names, *rows = csv.reader(file)
+            text = (self.path / "history.csv").read_text("utf-8")
+            if not text.endswith("\n"):
+                raise ValueError("it ends within a row")
+            names, *rows = csv.reader(text.splitlines())
             columns = zip(*rows, strict=True) if rows else ([] for _ in names)
             return {name: _numbers(column) for name, column in zip(names, columns, strict=True)}
         except (OSError, ValueError) as error:
@@ -64,7 +66,8 @@ class StoredRun:
     @cached_property
     def predictions(self) -> dict[str, NDArray[Any]]:
         try:
-            with np.load(self.path / "predictions.npz", allow_pickle=False) as arrays:
+            # opened here, since np.load leaves the file open where the archive is bad
+            with (self.path / "predictions.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return dict(arrays)
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
             raise self.damaged("predictions.npz", error) from None
@@ -121,7 +124,7 @@ def write_run(
     try:
         for file, text in texts.items():
             (folder / file).write_text(text, "utf-8")
-        with (folder / "history.csv").open("w", newline="") as table:
+        with (folder / "history.csv").open("w", encoding="utf-8", newline="") as table:
             writer = csv.writer(table, lineterminator="\n")
             writer.writerow(columns)
             writer.writerows(zip(*columns.values(), strict=True))
