@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dissensus.votes.agreement import entropy, krippendorff_alpha, observed_agreement
 from dissensus.votes.table import Votes
 
-__all__ = ["Votes"]
+__all__ = ["Votes", "entropy", "krippendorff_alpha", "observed_agreement"]

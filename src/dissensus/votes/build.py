@@ -216,7 +216,7 @@ def _close_together(column: pl.Series) -> bool:
 
 def _first_appearance(column: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
-    return first_appearance(column.to_numpy() - column.dtype.to_python()(low), high - low + 1)
+    return first_appearance(column.to_numpy() - low, high - low + 1)
 
 
 def _sorted_with_position(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -264,7 +264,7 @@ def _ids(what: str, values: pl.Series) -> Ids:
         try:
             return values.cast(pl.Int64).to_numpy()
         except pl.exceptions.PolarsError:
-            raise InputError(f"the {what} {values.max()} does not fit 64 bits; turn these ids into text.") from None
+            raise InputError(f"the {what} {values.max()!r} does not fit 64 bits; turn these ids into text.") from None
     if values.str.ends_with("\0").any():  # NumPy drops NULs at the end of a text: two ids could become one
         ending = values.filter(values.str.ends_with("\0"))[0]
         raise InputError(f"the {what} {ending!r} ends in a NUL character, which ids cannot.")

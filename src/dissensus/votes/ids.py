@@ -44,8 +44,8 @@ def _from_list(name: str, values: list[Any]) -> NDArray[Any]:
             raise InputError(f"{name} must be whole numbers or text, but {value!r} at position {position} is neither.")
         if kind is not kinds[0]:
             raise InputError(
-                f"{name} must be all whole numbers or all text, but position 0 is {values[0]!r} and position {position} "
-                f"is {value!r}. Turn them into one kind, e.g. with str()."
+                f"{name} must be all whole numbers or all text, but position 0 is {values[0]!r} and position "
+                f"{position} is {value!r}. Turn them into one kind, e.g. with str()."
             )
     return np.array(values, dtype=np.str_ if values and kinds[0] is str else np.int64)
 

@@ -25,6 +25,7 @@ Class: TypeAlias = str | int | float | bool
 
 VERSION = 1  # of the file that save() writes
 ABOUT = "dissensus votes"
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -384,10 +385,7 @@ class Votes:
         if list(map(type, self.classes)) != list(map(type, other.classes)):
             return False
         mine, yours = self._content(), other._content()
-        return all(
-            (a is None) == (b is None) and (a is None or (_kind(a) == _kind(b) and np.array_equal(a, b)))
-            for a, b in zip(mine.values(), yours.values(), strict=True)
-        )
+        return all(_same(mine[name], yours[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -542,6 +540,12 @@ def first_appearance(codes: NDArray[Any], size: int) -> tuple[NDArray[np.int32],
     number = np.empty(size, np.int32)
     number[codes[at]] = np.arange(len(at))
     return number[codes], at
+
+
+def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return _kind(a) == _kind(b) and np.array_equal(a, b)
 
 
 def _kind(ids: NDArray[Any]) -> str:
