@@ -1,0 +1,105 @@
+"""Inputs at the door of training: checked once, brought to the device once, normalised batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dissensus.base.errors import InputError
+from dissensus.training.recipe import Recipe
+
+
+def resident(name: str, inputs: Tensor | NDArray, device: torch.device) -> Tensor:
+    """Inputs as one tensor on the device: uint8 images or float32 images, in channels-last memory, or float32 features.
+
+    uint8 stays uint8, a quarter of the memory, until a batch is prepared.
+    """
+    try:
+        tensor = torch.as_tensor(inputs)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be an array of numbers, but could not be read as one: {error}.") from None
+    if tensor.ndim not in (2, 4):
+        raise InputError(
+            f"{name} must be images (items, channels, height, width) or features (items, features), "
+            f"but the shape is {tuple(tensor.shape)}."
+        )
+    if tensor.numel() == 0:
+        raise InputError(f"{name} hold nothing: the shape is {tuple(tensor.shape)}.")
+    if tensor.dtype.is_complex:
+        raise InputError(f"{name} must be real numbers, but the dtype is {tensor.dtype}.")
+    if tensor.ndim == 4 and tensor.dtype != torch.uint8 and not tensor.dtype.is_floating_point:
+        raise InputError(
+            f"{name} are images of {str(tensor.dtype).removeprefix('torch.')}, which says nothing of their scale. "
+            "Pass uint8 (0 to 255) or float32."
+        )
+    if tensor.ndim == 2 or tensor.dtype != torch.uint8:
+        tensor = tensor.to(torch.float32)
+        finite = torch.isfinite(tensor).flatten(1).all(1)
+        if not finite.all():
+            raise InputError(f"{name} must be finite, but item {int((~finite).nonzero()[0])} is not.")
+    memory = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
+    return tensor.to(device).contiguous(memory_format=memory)
+
+
+def must_match(name: str, given: Tensor, training: Tensor) -> None:
+    """Items of one shape and one scale, whether they train or are held out."""
+    if given.shape[1:] != training.shape[1:]:
+        raise InputError(
+            f"{name} must have items of the shape {tuple(training.shape[1:])}, as the training inputs have, "
+            f"but its items have the shape {tuple(given.shape[1:])}."
+        )
+    if given.dtype != training.dtype:
+        kinds = [str(tensor.dtype).removeprefix("torch.") for tensor in (training, given)]
+        raise InputError(f"the training inputs are {kinds[0]} but those of {name} are {kinds[1]}; scale both alike.")
+
+
+@dataclass(frozen=True)
+class Normalise:
+    r""":math:`(x - \mu) / \sigma` as one multiplication and one addition, to float32; uint8 counts from 0 to 1.
+
+    >>> x = torch.tensor([[1.0, 5.0], [3.0, 5.0]])
+    >>> Normalise.by(Recipe(), x)(x)
+    tensor([[-1.,  0.],
+            [ 1.,  0.]])
+    """
+
+    scale: Tensor
+    shift: Tensor
+
+    @classmethod
+    def by(cls, recipe: Recipe, inputs: Tensor) -> Normalise:
+        """With the mean and std of the recipe, or else of these inputs. What does not vary is only centred."""
+        if recipe.mean is None or recipe.std is None:
+            mean, std = _moments(inputs)
+            std = np.where(std == 0, 1.0, std)
+        else:
+            mean, std = np.array(recipe.mean), np.array(recipe.std)
+        if len(mean) != inputs.shape[1]:
+            what = "channels" if inputs.ndim == 4 else "features"
+            raise InputError(
+                f"mean and std of the recipe have {len(mean)} numbers, but the inputs have {inputs.shape[1]} {what}."
+            )
+        unit = 255.0 if inputs.dtype == torch.uint8 else 1.0
+        sides = (1, -1) + (1,) * (inputs.ndim - 2)
+        scale, shift = (torch.tensor(v, dtype=torch.float32).view(sides) for v in (1 / (unit * std), -mean / std))
+        return cls(scale.to(inputs.device), shift.to(inputs.device))
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return (x * self.scale).add_(self.shift)
+
+
+def _moments(inputs: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation per channel or feature in float64: the same on every device and thread count."""
+    values = inputs.cpu().numpy()
+    if values.dtype == np.uint8:  # 256 exact counts say it all, without a float copy of the images
+        level = np.arange(256) / 255
+        shares = np.stack([np.bincount(values[:, c].ravel(), minlength=256) for c in range(values.shape[1])])
+        shares = shares / shares.sum(1, keepdims=True)
+        mean = shares @ level
+        return mean, np.sqrt((shares * (level - mean[:, None]) ** 2).sum(1))
+    axes = (0, *range(2, values.ndim))
+    return values.mean(axes, dtype=np.float64), values.std(axes, dtype=np.float64)
