@@ -34,15 +34,19 @@ class Reliability:
 def equal_mass(values: PerItem, bins: int) -> NDArray[np.int64]:
     """The bin of each value: ``bins`` runs of the sorted values, equally many in each, the first ones one more.
 
-    Equal values share a bin, so there may be fewer bins, and the order of the items does not matter.
+    Equal values share a bin: a run that would start among equals starts at the nearer end of them. So there may be
+    fewer bins, and the order of the items does not matter.
 
     >>> equal_mass(np.array([0.3, 0.1, 0.2, 0.9, 0.9]), bins=3)
     array([1, 0, 0, 2, 2])
     """
     size, more = divmod(len(values), as_whole("bins", bins, least=1))
-    bin = np.arange(min(bins, len(values)))
-    starts = bin * size + np.minimum(bin, more)
-    edges = np.unique(np.partition(values, starts)[starts])
+    run = np.arange(min(bins, len(values)))
+    starts = run * size + np.minimum(run, more)
+    ordered = np.sort(values)
+    left, right = (np.searchsorted(ordered, ordered[starts], side) for side in ("left", "right"))
+    starts = np.where(starts - left <= right - starts, left, right)
+    edges = np.unique(ordered[starts[starts < len(values)]])
     return np.searchsorted(edges, values, side="right") - 1
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dissensus.base.arrays import PerItem
 from dissensus.base.errors import InputError
-from dissensus.metrics.checks import as_pair, as_rows
+from dissensus.metrics.checks import Matrix, as_pair, as_rows
 
 DIGITS = 12  # of an entropy, when ranked: .8/.2 and .2/.8 are ties, though their sums differ in the last bit
 
@@ -18,9 +18,7 @@ def entropy(probs: ArrayLike) -> PerItem:
     >>> entropy([[1.0, 0.0], [0.5, 0.5]]).round(4)
     array([0.    , 0.6931])
     """
-    from scipy.special import entr
-
-    return entr(as_rows("probs", probs)).sum(1) + 0.0  # no negative zero
+    return _entropy(as_rows("probs", probs))
 
 
 def entropy_gap(probs: ArrayLike, human: ArrayLike) -> PerItem:
@@ -30,7 +28,7 @@ def entropy_gap(probs: ArrayLike, human: ArrayLike) -> PerItem:
     array([-0.6931])
     """
     q, p = as_pair(probs, human)
-    return entropy(q) - entropy(p)
+    return _entropy(q) - _entropy(p)
 
 
 def entropy_correlation(probs: ArrayLike, human: ArrayLike) -> float:
@@ -44,7 +42,7 @@ def entropy_correlation(probs: ArrayLike, human: ArrayLike) -> float:
     1.0
     """
     q, p = as_pair(probs, human)
-    return _pearson(_ranks(entropy(q)), _ranks(entropy(p)))
+    return _pearson(_ranks(_entropy(q)), _ranks(_entropy(p)))
 
 
 def entropy_correlation_pearson(probs: ArrayLike, human: ArrayLike) -> float:
@@ -55,7 +53,7 @@ def entropy_correlation_pearson(probs: ArrayLike, human: ArrayLike) -> float:
     0.9898
     """
     q, p = as_pair(probs, human)
-    return _pearson(entropy(q).round(DIGITS), entropy(p).round(DIGITS))
+    return _pearson(_entropy(q).round(DIGITS), _entropy(p).round(DIGITS))
 
 
 def most_disputed(human: ArrayLike, share: float = 0.1) -> NDArray[np.int64]:
@@ -68,9 +66,15 @@ def most_disputed(human: ArrayLike, share: float = 0.1) -> NDArray[np.int64]:
     """
     if not 0 < share <= 1:
         raise InputError(f"share must lie above 0 and be at most 1, but it is {share!r}.")
-    disagreement = entropy(as_rows("human", human)).round(DIGITS)
+    disagreement = _entropy(as_rows("human", human)).round(DIGITS)
     size = max(1, round(share * len(disagreement)))
     return np.sort(np.argsort(-disagreement, kind="stable")[:size])
+
+
+def _entropy(rows: Matrix) -> PerItem:
+    from scipy.special import entr
+
+    return entr(rows).sum(1) + 0.0  # no negative zero
 
 
 def _ranks(values: PerItem) -> PerItem:

@@ -77,7 +77,7 @@ def _search(confidence: PerItem, hits: PerItem) -> tuple[float, float]:
 
     def error(width: float) -> float:
         residual, density = smooth(width, np.linspace(0, 1, max(POINTS, round(10 / width))))
-        return float(np.abs(residual).sum() / density.sum())
+        return min(1.0, float(np.abs(residual).sum() / density.sum()))  # rounding may pass 1
 
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
