@@ -49,14 +49,14 @@ def observed_agreement(votes: Votes) -> PerItem:
 def krippendorff_alpha(votes: Votes, level: Literal["nominal", "ordinal"] = "nominal") -> float:
     r"""Krippendorff's alpha, :math:`1 - D_o / D_e`: 1 for full agreement, 0 for what chance would give.
 
-    Disagreement :math:`D` is the mean of :math:`\delta^2_{ck}` over pairs of votes, on one item (:math:`D_o`) and on any
-    (:math:`D_e`). ``nominal``: 1 if the classes differ. ``ordinal``, for ordered classes: the square of the number of
-    votes between them, :math:`(\sum_{g=c}^{k} n_g - (n_c + n_k) / 2)^2`. Items with one vote say nothing of agreement
-    and do not count. NaN if all votes name one class: chance alone would then agree as well. Krippendorff, *Content
-    Analysis* (2018), chapter 12.
+    Disagreement :math:`D` is the mean of :math:`\delta^2_{ck}` over pairs of votes, on one item (:math:`D_o`) and on
+    any (:math:`D_e`). ``nominal``: 1 if the classes differ. ``ordinal``, for ordered classes: the square of the number
+    of votes between them, :math:`(\sum_{g=c}^{k} n_g - (n_c + n_k) / 2)^2`. Items with one vote say nothing of
+    agreement and do not count. NaN if all votes name one class: chance alone would then agree as well. Krippendorff,
+    *Content Analysis* (2018), chapter 12.
 
     >>> round(krippendorff_alpha(Votes.from_counts([[4, 0], [0, 4], [3, 1]])), 3)
-    0.676
+    0.686
     """
     _refuse_multilabel("Krippendorff's alpha", votes)
     if level not in ("nominal", "ordinal"):

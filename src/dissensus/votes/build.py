@@ -216,7 +216,9 @@ def _close_together(column: pl.Series) -> bool:
 
 def _first_appearance(column: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
-    return first_appearance(column.to_numpy() - low, high - low + 1)
+    values = column.to_numpy()
+    values = values if values.dtype.itemsize == 8 else values.astype(np.int64)  # 100 - (-100) is too much for int8
+    return first_appearance(values - low, high - low + 1)
 
 
 def _sorted_with_position(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:

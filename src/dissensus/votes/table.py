@@ -243,7 +243,7 @@ class Votes:
         group in ``by`` (one label an item; the class with most votes by default).
 
         >>> train, test = Votes.from_counts([[2, 1]] * 6 + [[0, 3]] * 4).split(0.5)
-        >>> len(train), len(test), sum(test < 6)
+        >>> len(train), len(test), int(sum(test < 6))
         (5, 5, 3)
         """
         if not 0 < test < 1:

@@ -1,0 +1,81 @@
+"""What a caller of ``read_votes`` says about the table, and how its columns are found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from dissensus.base.errors import InputError, unknown
+from dissensus.votes.source import Table
+from dissensus.votes.table import Class
+
+ITEM = ("item", "task")
+ANNOTATOR = ("annotator", "worker")
+LABEL = ("label",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """The keywords of ``read_votes``; None where nothing was said."""
+
+    item: str | None = None
+    annotator: str | None = None
+    label: str | None = None
+    classes: tuple[Class, ...] | None = None
+    ordered: bool = False
+    separator: str | None = None
+
+
+def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> int | None:
+    """The position of the column that was named, or that has one of the usual names; None if there is none."""
+    names = [given] if given is not None else [name for name in usual if name in table.columns]
+    if given is not None and given not in table.columns:
+        raise InputError(f"{table.name}: {unknown('column', given, table.columns)}.")
+    if len(names) > 1:
+        told = " and ".join(map(repr, names))
+        raise InputError(f"{table.name} has the columns {told}; say which is the {role} with {role}=...")
+    if not names:
+        return None
+    if table.columns.count(names[0]) > 1:
+        raise InputError(f"{table.name} has more than one column {names[0]!r}; rename one of them.")
+    return table.columns.index(names[0])
+
+
+def refuse_missing(table: Table, role: str, usual: Sequence[str]) -> InputError:
+    told = " or ".join(map(repr, usual))
+    return InputError(
+        f"{table.name} has no column {told}; its columns are {', '.join(table.columns[:20])}. "
+        f"Name the one that holds the {role} with {role}=..."
+    )
+
+
+def whole_numbers(column: pl.Series) -> pl.Series:
+    """A text column as whole numbers if that loses nothing ("7" is one, "007" and "+7" are not), else as it is.
+
+    >>> whole_numbers(pl.Series(["7", "10"])).dtype, whole_numbers(pl.Series(["7", "010"])).dtype
+    (Int64, String)
+    """
+    numbers = column.cast(pl.Int64, strict=False)
+    if column.dtype != pl.String or numbers.null_count() > column.null_count():
+        return column
+    # the usual writing of a number is its shortest, so all are written so if together they are as short as can be
+    values = numbers.drop_nulls().to_numpy()
+    size, high = np.abs(values.astype(np.float64)), 10
+    shortest = len(values) + int((values < 0).sum())
+    while (longer := int((size >= high).sum())) > 0:
+        shortest += longer
+        high *= 10
+    return numbers if int(column.str.len_bytes().sum()) == shortest else column
+
+
+def numbers_or_text(column: pl.Series) -> pl.Series:
+    """A text column as numbers if all its cells are, else as it is."""
+    column = whole_numbers(column)
+    if column.dtype != pl.String:
+        return column
+    numbers = column.cast(pl.Float64, strict=False)
+    fine = numbers.null_count() == column.null_count() and numbers.is_finite().all()
+    return numbers if fine else column

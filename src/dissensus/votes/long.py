@@ -1,0 +1,68 @@
+"""The long table: one row a vote, with columns for item, label and, where known, annotator."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from dissensus.base.errors import InputError
+from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, find, numbers_or_text, refuse_missing, whole_numbers
+from dissensus.votes.build import Place, from_columns
+from dissensus.votes.source import Source, Table
+from dissensus.votes.table import Votes
+
+
+def fits(source: Source, ask: Ask) -> bool:
+    """Whether the columns are those of a long table, or were named as such."""
+    if not isinstance(source, Table):
+        return False
+    named = ask.label is not None or ask.annotator is not None
+    return named or any(name in source.columns for name in (*LABEL, *ANNOTATOR))
+
+
+def read(source: Source, ask: Ask) -> Votes:
+    assert isinstance(source, Table)
+    item = find(source, "item", ask.item, ITEM)
+    label = find(source, "label", ask.label, LABEL)
+    who = find(source, "annotator", ask.annotator, ANNOTATOR)
+    if item is None:
+        raise refuse_missing(source, "item", ITEM)
+    if label is None:
+        raise refuse_missing(source, "label", LABEL)
+    items, labels, *rest = source.cells([item, label] if who is None else [item, label, who])
+    annotators = rest[0] if rest else None
+    place: Place = source.place
+    if not source.typed:
+        items, labels, annotators, place = _without_blank_lines(items, labels, annotators, place)
+        items = whole_numbers(items)
+        annotators = None if annotators is None else whole_numbers(annotators)
+        labels = as_labels(labels, ask)
+    elif ask.separator is not None:
+        labels = as_labels(labels, ask)
+    return from_columns(items, labels, annotators, classes=ask.classes, ordered=ask.ordered, place=place)
+
+
+def as_labels(labels: pl.Series, ask: Ask) -> pl.Series:
+    """Cells of text as labels: cut at the separator if there is one, and as numbers where classes are or may be."""
+    text = ask.classes is not None and any(isinstance(name, str) for name in ask.classes)
+    if ask.separator is None:
+        return labels if text else numbers_or_text(labels)
+    if labels.dtype != pl.String:
+        raise InputError(f"separator={ask.separator!r} cuts labels of text, but these are of type {labels.dtype}.")
+    cut = labels.replace("", None).str.split(ask.separator)
+    numbers = labels.head(0) if text else numbers_or_text(cut.drop_nulls().explode())
+    return cut if numbers.dtype == pl.String else cut.cast(pl.List(numbers.dtype))
+
+
+def _without_blank_lines(
+    items: pl.Series, labels: pl.Series, annotators: pl.Series | None, place: Place
+) -> tuple[pl.Series, pl.Series, pl.Series | None, Place]:
+    """The rows that say anything; Polars takes a blank line for a row without cells."""
+    if not items.null_count():
+        return items, labels, annotators, place
+    said = items.is_not_null() | labels.is_not_null()
+    if annotators is not None:
+        said |= annotators.is_not_null()
+    rows = np.flatnonzero(said.to_numpy())
+    kept = None if annotators is None else annotators.gather(rows)
+    return items.gather(rows), labels.gather(rows), kept, lambda row: place(int(rows[row]))

@@ -1,0 +1,93 @@
+"""Votes from files and data frames: one reader a layout, recognised by what it holds."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dissensus.base.errors import InputError, unknown
+from dissensus.votes import long, matrix, wide
+from dissensus.votes.ask import Ask
+from dissensus.votes.source import Source, Table, open_source
+from dissensus.votes.table import Class, Votes, check_classes
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A layout: whether a source has it, and the votes in such a source."""
+
+    shape: str  # in words, for messages
+    fits: Callable[[Source, Ask], bool]
+    read: Callable[[Source, Ask], Votes]
+
+
+READERS = {
+    "long": Reader("a row a vote", long.fits, long.read),
+    "wide": Reader("a row an item, a column an annotator", wide.fits, wide.read),
+    "counts": Reader("a row an item, a column a class", matrix.fits, matrix.read),
+    "saved": Reader("written by votes.save", matrix.fits_saved, matrix.read_saved),
+}
+
+
+def read_votes(
+    source: str | os.PathLike[str] | Any,
+    *,
+    item: str | None = None,
+    annotator: str | None = None,
+    label: str | None = None,
+    classes: Sequence[Class] | None = None,
+    ordered: bool = False,
+    separator: str | None = None,
+    delimiter: str | None = None,
+    layout: str | None = None,
+) -> Votes:
+    """Votes from a file (CSV, TSV, JSON Lines, Parquet, npy, npz) or a data frame (Polars, pandas, Arrow).
+
+    Three layouts are known, and recognised: a *long* table, one row a vote, with the columns ``item`` (or ``task``),
+    ``label`` and, where known, ``annotator`` (or ``worker``), or others named by keyword; a *wide* table, a row an
+    item and a column an annotator, the first column being ``item``; and *counts*, a row an item and a column a class.
+    Where two fit, ``layout`` has to say which.
+
+    Without ``classes`` they are put in numeric order if all are numbers, else sorted. A vote may name several classes:
+    as a list in JSON Lines, Parquet and frames, or as text that is cut at ``separator``. Columns of text are cut at
+    ``delimiter``, which is seen in the header. Rows without a label are no votes, though their items stay; what was
+    left out or is odd stands in ``notes``.
+
+    >>> import polars as pl
+    >>> read_votes(pl.DataFrame({"item": ["a", "a", "b"], "label": ["yes", "no", "no"]})).counts()
+    array([[1, 1],
+           [1, 0]])
+    """
+    names = None if classes is None else check_classes(classes)
+    ask = Ask(item=item, annotator=annotator, label=label, classes=names, ordered=ordered, separator=separator)
+    opened = open_source(source, delimiter)
+    return _choose(opened, ask, layout).read(opened, _with_what_the_file_says(opened, ask))
+
+
+def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
+    if layout is not None:
+        if layout not in READERS:
+            raise InputError(unknown("layout", layout, READERS) + ".")
+        return READERS[layout]
+    fitting = [name for name, reader in READERS.items() if reader.fits(source, ask)]
+    if len(fitting) == 1:
+        return READERS[fitting[0]]
+    if fitting:
+        told = ", or ".join(f'layout="{name}" ({READERS[name].shape})' for name in fitting)
+        raise InputError(f"{source.name} can be read in two ways; say which: {told}.")
+    columns = f" Its columns are {', '.join(source.columns[:20])}." if isinstance(source, Table) else ""
+    raise InputError(
+        f"{source.name} has no layout of votes that is known here.{columns} If a row is a vote, name its columns with "
+        'item=... and label=...; if it is an item, name the first column "item".'
+    )
+
+
+def _with_what_the_file_says(source: Source, ask: Ask) -> Ask:
+    """Classes and their order as ``votes.write`` put them into a Parquet file, unless the caller says otherwise."""
+    if not isinstance(source, Table) or "dissensus" not in source.about or ask.classes is not None:
+        return ask
+    told = json.loads(source.about["dissensus"])
+    return replace(ask, classes=check_classes(told["classes"]), ordered=told["ordered"] or ask.ordered)

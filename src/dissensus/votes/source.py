@@ -1,0 +1,319 @@
+"""What votes are read from: a text table, a typed table (JSON Lines, Parquet, a data frame) or arrays.
+
+The kind is seen in the first bytes, never in the name alone. Readers ask a source for columns and, when something is
+wrong, for the place of a row.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dissensus.base.errors import InputError
+from dissensus.base.files import existing_file
+
+_SUFFIX_DELIMITER = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_DELIMITERS = (",", "\t", ";")
+
+
+class Source(ABC):
+    """Something that votes can be read from."""
+
+    name: str  # for messages
+
+
+class Table(Source):
+    """Rows and named columns."""
+
+    columns: list[str]
+    typed: bool  # False where every cell is text
+    about: dict[str, str]  # what the file says of itself
+
+    @abstractmethod
+    def cells(self, positions: Sequence[int]) -> list[pl.Series]:
+        """The columns at these positions."""
+
+    @abstractmethod
+    def place(self, row: int) -> str:
+        """Where the row is, for messages."""
+
+
+@dataclass
+class TextTable(Table):
+    """CSV, TSV and the like: every cell is text, an empty one is None."""
+
+    path: Path
+    delimiter: str
+    columns: list[str] = field(init=False)
+    about: dict[str, str] = field(default_factory=dict, init=False)
+    typed = False
+
+    def __post_init__(self) -> None:
+        self.columns = next(self._rows())[1]
+        if len(self.columns) < 2:
+            raise InputError(f"{self.name} has one column only, {self.columns[0]!r}; a table of votes has several.")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.path.name
+
+    def cells(self, positions: Sequence[int]) -> list[pl.Series]:
+        wanted = sorted({*positions, len(self.columns) - 1})  # a short row shows in its last cell
+        try:
+            frame = pl.read_csv(
+                self.path, columns=wanted, separator=self.delimiter, infer_schema=False, low_memory=True
+            )
+        except pl.exceptions.PolarsError as why:
+            self._refuse_text()
+            self._refuse_ragged()
+            raise InputError(f"{self.name} could not be read as a table: {str(why).splitlines()[0]}.") from None
+        series = dict(zip(wanted, frame.get_columns(), strict=True))
+        if frame.height == 0:
+            raise InputError(f"{self.name} has a header ({', '.join(self.columns)}) but no rows.")
+        if series[wanted[-1]].null_count():
+            self._refuse_ragged()
+        return [series[position] for position in positions]
+
+    def place(self, row: int) -> str:
+        rows = self._rows()
+        next(rows)
+        for at, (line, _) in enumerate(rows):
+            if at == row:
+                return f"{self.name}, line {line}"
+        return f"{self.name}, row {row}"
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Every row with the line on which it starts; slow, for the header and for messages."""
+        with self.path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=self.delimiter, strict=True)
+            line = 1
+            try:
+                for row in reader:
+                    yield line, row
+                    line = reader.line_num + 1
+            except csv.Error as why:
+                closed = "a quoted cell is not closed" if "end of data" in str(why) else str(why)
+                raise InputError(f"{self.name}, line {line}: {closed}.") from None
+            except UnicodeDecodeError:
+                self._refuse_text()
+                raise
+
+    def _refuse_text(self) -> None:
+        _refuse_not_utf8(self.path)
+
+    def _refuse_ragged(self) -> None:
+        for line, row in self._rows():
+            if row and len(row) != len(self.columns):
+                raise InputError(
+                    f"{self.name}, line {line} has {len(row)} cells, but the header has {len(self.columns)} "
+                    f"({_listed(self.columns)})."
+                )
+
+
+@dataclass
+class TypedTable(Table):
+    """JSON Lines, Parquet or a data frame: cells have types."""
+
+    name: str
+    frame: pl.LazyFrame
+    unit: str = "row"
+    path: Path | None = None
+    about: dict[str, str] = field(default_factory=dict)
+    typed = True
+
+    def __post_init__(self) -> None:
+        self.columns = self.frame.collect_schema().names()
+
+    def cells(self, positions: Sequence[int]) -> list[pl.Series]:
+        frame = self.frame.select([self.columns[position] for position in positions]).collect()
+        if frame.height == 0:
+            raise InputError(f"{self.name} has no rows.")
+        for column in frame:
+            if self.unit == "line" and column.dtype == pl.String:
+                self._refuse_mixed(column.name)
+        return frame.get_columns()
+
+    def place(self, row: int) -> str:
+        if self.unit == "line" and self.path is not None:
+            return f"{self.name}, line {_line_of_record(self.path, row)}"
+        return f"{self.name}, row {row}"
+
+    def _refuse_mixed(self, column: str) -> None:
+        """Polars turns numbers into text where a JSON column holds both, so 1 and "1" would become one."""
+        assert self.path is not None
+        key = json.dumps(column).encode()
+        number = re.compile(rb"(?<!\\)" + re.escape(key) + rb"\s*:\s*[-0-9tf\[{]")
+        with self.path.open("rb") as file:
+            for line, text in enumerate(file, 1):
+                if number.search(text) and not isinstance(value := json.loads(text).get(column), str | None):
+                    raise InputError(
+                        f"{self.name}, line {line}: {column} is {value!r}, but on other lines it is text. "
+                        "Make it one kind on all lines."
+                    )
+
+
+@dataclass(frozen=True)
+class Arrays(Source):
+    """The arrays of an ``.npy`` or ``.npz`` file; the one of an ``.npy`` file has the name ``counts``."""
+
+    name: str
+    path: Path
+    arrays: dict[str, NDArray[Any]]
+
+
+def open_source(given: Any, delimiter: str | None = None) -> Source:
+    """The source in a file or a data frame, recognised by its first bytes or by what it can do."""
+    if isinstance(given, (str, os.PathLike)):
+        return _open_file(existing_file(given, "file of votes"), delimiter)
+    if isinstance(given, pl.LazyFrame):
+        return TypedTable("the frame", given)
+    if isinstance(given, pl.DataFrame):
+        return TypedTable("the frame", given.lazy())
+    if isinstance(given, np.ndarray):
+        raise InputError(
+            "read_votes reads files and data frames; for an array of counts use Votes.from_counts(counts)."
+        )
+    if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__dataframe__"):
+        return TypedTable("the frame", _from_foreign(given).lazy())
+    raise InputError(
+        f"read_votes reads a path or a data frame (Polars, pandas, Arrow), but it was given a {type(given).__name__}. "
+        "For columns use Votes.from_records(items=..., labels=...)."
+    )
+
+
+def _from_foreign(frame: Any) -> pl.DataFrame:
+    """A pandas or Arrow table, through the Arrow interface where it works, else column by column."""
+    try:
+        return pl.DataFrame(frame)
+    except Exception as why:  # pandas needs PyArrow for its Arrow interface, and raises errors of many kinds
+        if not hasattr(frame, "columns") or not hasattr(frame, "iloc"):
+            raise InputError(f"the frame could not be read: {why}") from None
+    from dissensus.votes.build import as_column
+
+    columns = [frame[name] for name in frame.columns]
+    values = [column.astype(object).where(column.notna(), None).tolist() for column in columns]
+    return pl.DataFrame([as_column(str(name), v) for name, v in zip(frame.columns, values, strict=True)])
+
+
+def _open_file(path: Path, delimiter: str | None) -> Source:
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if head.startswith(b"PAR1"):
+        return _open_parquet(path)
+    if head.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        return _open_arrays(path)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path.name} is UTF-16 text; save it as UTF-8.")
+    if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
+        raise InputError(f"{path.name} is compressed; unpack it first.")
+    if b"\0" in head:
+        raise InputError(
+            f"{path.name} is a binary file of a kind that is not known here; "
+            "CSV, TSV, JSON Lines, Parquet, npy and npz are."
+        )
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start:
+        raise InputError(f"{path.name} holds nothing but blanks, but a file of votes was expected.")
+    if start.startswith(b"{"):
+        return _open_json_lines(path)
+    if start.startswith(b"["):
+        raise InputError(
+            f"{path.name} is one JSON list; write one object a line (JSON Lines), or hand over a data frame."
+        )
+    return TextTable(path, delimiter or _delimiter(path))
+
+
+def _delimiter(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = file.readline()
+    except UnicodeDecodeError:
+        _refuse_not_utf8(path)
+        raise
+    fitting = [delimiter for delimiter in _DELIMITERS if len(next(csv.reader([header], delimiter=delimiter))) > 1]
+    by_suffix = _SUFFIX_DELIMITER.get(path.suffix.lower(), ",")
+    if len(fitting) > 1 and by_suffix not in fitting:
+        raise InputError(
+            f"the header of {path.name} can be cut at {' or '.join(map(repr, fitting))}; say which with delimiter=..."
+        )
+    return by_suffix if by_suffix in fitting or not fitting else fitting[0]
+
+
+def _open_parquet(path: Path) -> TypedTable:
+    try:
+        return TypedTable(path.name, pl.scan_parquet(path, glob=False), about=pl.read_parquet_metadata(path))
+    except pl.exceptions.PolarsError as why:
+        raise InputError(f"{path.name} is a damaged Parquet file: {str(why).splitlines()[0]}.") from None
+
+
+def _open_json_lines(path: Path) -> TypedTable:
+    _refuse_not_utf8(path)
+    try:
+        frame = pl.read_ndjson(path, infer_schema_length=None)
+    except pl.exceptions.PolarsError as why:
+        for line, text in _records(path):
+            try:
+                fault = None if isinstance(json.loads(text), dict) else "is not an object"
+            except ValueError as error:
+                fault = f"is not JSON ({error})"
+            if fault:
+                raise InputError(f"{path.name}, line {line} {fault}; one object a line was expected.") from None
+        raise InputError(f"{path.name} could not be read as JSON Lines: {str(why).splitlines()[0]}.") from None
+    return TypedTable(path.name, frame.lazy(), unit="line", path=path)
+
+
+def _records(path: Path) -> Iterator[tuple[int, str]]:
+    with path.open(encoding="utf-8-sig") as file:
+        for line, text in enumerate(file, 1):
+            if text.strip():
+                yield line, text
+
+
+def _line_of_record(path: Path, row: int) -> int:
+    for at, (line, _) in enumerate(_records(path)):
+        if at == row:
+            return line
+    return row + 1
+
+
+def _open_arrays(path: Path) -> Arrays:
+    try:
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return Arrays(path.name, path, {"counts": loaded})
+            with loaded:
+                return Arrays(path.name, path, {name: loaded[name] for name in loaded.files})
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as why:
+        raise InputError(
+            f"{path.name} is not a whole npy or npz file of numbers ({why}). A spreadsheet has to be saved as CSV."
+        ) from None
+
+
+def _refuse_not_utf8(path: Path) -> None:
+    """An error that names the first line that is not UTF-8, if there is one."""
+    with path.open("rb") as file:
+        for line, text in enumerate(file, 1):
+            try:
+                text.decode()
+            except UnicodeDecodeError as why:
+                raise InputError(
+                    f"{path.name}, line {line} is not UTF-8 text: byte {why.start + 1} of the line is "
+                    f"0x{text[why.start]:02x}. Save the file as UTF-8."
+                ) from None
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

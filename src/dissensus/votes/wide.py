@@ -1,0 +1,86 @@
+"""The wide table: a row an item, a column an annotator, an empty cell where there is no vote."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from dissensus.base.errors import InputError
+from dissensus.votes import long
+from dissensus.votes.ask import ITEM, Ask, find, refuse_missing, whole_numbers
+from dissensus.votes.build import from_columns
+from dissensus.votes.source import Source, Table
+from dissensus.votes.table import Votes
+
+
+def fits(source: Source, ask: Ask) -> bool:
+    """Whether there is a column of items, first or named, and neither the names of a long table nor of the classes."""
+    if not isinstance(source, Table) or long.fits(source, ask):
+        return False
+    item = find(source, "item", ask.item, ITEM)
+    if item is None or (ask.item is None and item != 0):
+        return False
+    others = [name for at, name in enumerate(source.columns) if at != item]
+    return ask.classes is None or others != list(map(str, ask.classes))
+
+
+def read(source: Source, ask: Ask) -> Votes:
+    assert isinstance(source, Table)
+    item = find(source, "item", ask.item, ITEM)
+    if item is None:
+        raise refuse_missing(source, "item", ITEM)
+    ids, *votes = source.cells([item, *(at for at in range(len(source.columns)) if at != item)])
+    names = [name for at, name in enumerate(source.columns) if at != item]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{source.name} has more than one column {twice!r}; a column is an annotator.")
+    rows = np.arange(len(ids))
+    if not source.typed:
+        blank = np.logical_and.reduce([column.is_null().to_numpy() for column in (ids, *votes)])
+        rows = np.flatnonzero(~blank)
+        ids, votes = whole_numbers(ids.gather(rows)), [column.gather(rows) for column in votes]
+    refuse_twice(source, ids, rows)
+    labels = _one_column(source, votes)
+    # row by row, so that votes come in the order in which they are read; a row without any keeps one empty cell
+    order = np.arange(len(labels)).reshape(len(votes), len(ids)).T.reshape(-1)
+    said = labels.is_not_null().to_numpy().reshape(len(votes), len(ids))
+    said[0] |= ~said.any(0)
+    order = order[said.T.reshape(-1)]
+    at, who = order % len(ids), order // len(ids)
+    labels = labels.gather(order)
+    if not source.typed or ask.separator is not None:
+        labels = long.as_labels(labels, ask)
+    found = from_columns(
+        ids.gather(at),
+        labels,
+        whole_numbers(pl.Series(names)).gather(who),
+        classes=ask.classes,
+        ordered=ask.ordered,
+        place=lambda row: f"{source.place(int(rows[at[row]]))}, column {names[who[row]]!r}",
+    )
+    # an empty cell is how a wide table is, not something odd
+    return Votes(**(vars(found) | {"notes": tuple(note for note in found.notes if "no label" not in note)}))
+
+
+def refuse_twice(source: Table, ids: pl.Series, rows: np.ndarray) -> None:
+    """An error that names an item with two rows, if there is one."""
+    twice = ids.is_duplicated()
+    if twice.any() and not ids.null_count():
+        one, two = np.flatnonzero((ids == ids[int(twice.arg_max() or 0)]).to_numpy())[:2]
+        raise InputError(
+            f"{source.place(int(rows[two]))}: item {ids[int(two)]!r} was there before "
+            f"({source.place(int(rows[one]))}), but a row is an item here. If a row is one vote, name its columns with "
+            "item=... and label=..."
+        )
+
+
+def _one_column(source: Table, votes: list[pl.Series]) -> pl.Series:
+    try:
+        return pl.concat([column.rename("label") for column in votes], how="vertical")
+    except pl.exceptions.PolarsError:
+        kinds = {str(column.dtype): column.name for column in votes if column.dtype != pl.Null}
+        try:
+            return pl.concat([c.rename("label").to_frame() for c in votes], how="vertical_relaxed").to_series()
+        except pl.exceptions.PolarsError:
+            told = ", ".join(f"{name!r} holds {kind}" for kind, name in kinds.items())
+            raise InputError(f"{source.name}: the votes are not of one kind: column {told}.") from None
