@@ -284,6 +284,12 @@ def test_one_class_only(tmp_path):
         own_data(Votes.from_counts([[2, 0], [1, 0]], classes=["cat", "dog"]), tmp_path / "x.npz")
 
 
+def test_votes_that_name_no_class(tmp_path):
+    votes = Votes.from_records(items=[0, 1, 2], labels=[[], [], []], classes=["cat", "dog"])
+    with pytest.raises(InputError, match="all votes are for no class"):
+        own_data(votes, tmp_path / "x.npz")
+
+
 def test_an_item_without_votes(tmp_path):
     with pytest.raises(InputError, match="item 1 has no votes"):
         own_data(Votes.from_counts([[2, 1], [0, 0]]), tmp_path / "x.npz")

@@ -14,7 +14,7 @@ from dissensus.base.errors import InputError
 from dissensus.datasets.dataset import Dataset
 from dissensus.datasets.image_folder import image_files, read_images
 from dissensus.datasets.input_files import read_inputs
-from dissensus.votes import Votes
+from dissensus.votes import Votes, read_votes
 
 _NAMED = 3  # ids that a message names; it counts all of them
 
@@ -47,7 +47,7 @@ def own_data(
     >>> data.inputs.tolist(), data.votes.items.tolist()
     ([[2.5], [1.5]], ['a', 'b'])
     """
-    table = votes if isinstance(votes, Votes) else _read(votes)
+    table = votes if isinstance(votes, Votes) else read_votes(votes)
     _check_votes(table)
     wanted = [str(item) for item in table.items.tolist()]
     path = Path(inputs)
@@ -75,9 +75,8 @@ def _check_votes(votes: Votes) -> None:
         )
     used = np.flatnonzero(votes.counts().any(0))
     if len(used) < 2:
-        raise InputError(
-            f"all votes are for {votes.classes[used[0]]!r}; at least two classes are needed to learn from."
-        )
+        told = repr(votes.classes[used[0]]) if len(used) else "no class"
+        raise InputError(f"all votes are for {told}; at least two classes are needed to learn from.")
 
 
 def _match(wanted: Sequence[str], found: Sequence[str], where: Path) -> NDArray[np.int64]:
@@ -113,9 +112,3 @@ def _told(ids: Collection[str], noun: str, one: str, many: str) -> str:
     if len(ids) == 1:
         return f"{noun} {named[0]} {one}"
     return f"{len(ids)} {noun}s ({', '.join(named)}{', ...' if len(ids) > _NAMED else ''}) {many}"
-
-
-def _read(path: str | os.PathLike[str]) -> Votes:
-    from dissensus.votes import read_votes
-
-    return read_votes(path)
