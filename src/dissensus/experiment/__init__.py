@@ -1,1 +1,40 @@
-""""""
+"""Plans, comparisons, and carrying them out. Torch is imported when something is trained, not before."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from dissensus.base.errors import require
+
+if TYPE_CHECKING:
+    from dissensus.experiment.comparison import Comparison
+    from dissensus.experiment.demo import DEMO
+    from dissensus.experiment.plan import Plan
+    from dissensus.experiment.run import carry_out
+    from dissensus.experiment.source import Source
+    from dissensus.experiment.sweep import Event, Outcome, compare
+
+__all__ = ["DEMO", "Comparison", "Event", "Outcome", "Plan", "Source", "carry_out", "compare"]
+
+_HOME_OF = {
+    "Plan": "plan",
+    "Source": "source",
+    "Comparison": "comparison",
+    "carry_out": "run",
+    "Event": "sweep",
+    "Outcome": "sweep",
+    "compare": "sweep",
+    "DEMO": "demo",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'dissensus.experiment' has no attribute {name!r}")
+    require("pydantic", extra="train")
+    return getattr(importlib.import_module(f"dissensus.experiment.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,56 @@
+"""Where and how a run was made: recorded beside it, and no part of its name."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dissensus
+
+if TYPE_CHECKING:
+    from torch import nn
+
+PACKAGES = ("numpy", "scipy", "torch", "pydantic")
+
+
+def about(seconds: float, model: nn.Module, source: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What ``about.json`` holds."""
+    import torch
+
+    device = next(model.parameters()).device
+    return {
+        "dissensus": dissensus.__version__,
+        "commit": commit(),
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in PACKAGES},
+        "platform": platform.platform(),
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+        "threads": torch.get_num_threads(),
+        "seconds": round(seconds, 3),
+        "source": dict(source or {}),
+    }
+
+
+@cache
+def commit() -> str | None:
+    """The last commit that changed this package, with "+" if files differ from it; None outside of a checkout.
+
+    A package installed into an environment that lies inside of somebody else's repository is not tracked there, and
+    gives None as well.
+    """
+    home = Path(__file__).resolve().parents[1]
+    last = _git(home, "log", "-1", "--format=%H", "--", ".")
+    return last and last + ("+" if _git(home, "status", "--porcelain", "--", ".") else "")
+
+
+def _git(home: Path, *words: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(home), *words], capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None

@@ -1,0 +1,114 @@
+"""What the data would make fail, said before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import numpy as np
+
+from dissensus.base.errors import InputError
+from dissensus.datasets import Dataset
+from dissensus.delivery import DELIVERIES, METHODS
+from dissensus.experiment.mistakes import Mistake
+from dissensus.experiment.parts import parts, strata
+from dissensus.experiment.plan import ModelPart, RecipePart, SplitPart
+from dissensus.targets import TARGETS
+
+
+def data_mistakes(data: Dataset, split: SplitPart) -> Iterator[Mistake]:
+    """Data that cannot be split, trained on or scored."""
+    votes = data.votes
+    if votes.multilabel:
+        yield Mistake(
+            ("data",),
+            "data: a vote may name several classes here, but the metrics of a comparison need one class a vote. "
+            "dissensus.fit trains on such votes.",
+        )
+        return
+    try:
+        votes.refuse_items_without_votes()
+    except InputError as error:
+        yield Mistake(("data", "votes"), f"data: {error}")
+        return
+    if votes.n_items < votes.n_classes:
+        yield Mistake(
+            ("data",),
+            f"data: {votes.n_items} items are too few for {votes.n_classes} classes; more items are needed.",
+        )
+        return
+    voted = np.flatnonzero(votes.counts().any(0))
+    if len(voted) == 1:
+        yield Mistake(
+            ("data",), f"data: all votes name the class {votes.classes[voted[0]]!r}, so there is nothing to learn."
+        )
+        return
+    yield from _lone_items(data)
+    try:
+        parts(data, split.test, split.select, seed=0)
+    except InputError as error:
+        yield Mistake(("split",), f"split: {error}")
+
+
+def _lone_items(data: Dataset) -> Iterator[Mistake]:
+    """Classes of one item, which cannot be both trained on and evaluated."""
+    by = strata(data)
+    sizes = np.bincount(by, minlength=data.votes.n_classes)
+    for lone in np.flatnonzero(sizes == 1):
+        item = data.votes.items[np.flatnonzero(by == lone)[0]].item()
+        yield Mistake(
+            ("data",),
+            f"data: {data.votes.classes[lone]!r} is the class of one item only ({item!r}), which cannot be both "
+            "trained on and evaluated. Leave the item out, or join the class with another.",
+        )
+
+
+def vote_mistakes(data: Dataset, numbers: Iterable[Literal["all"] | int], draw: str) -> Iterator[Mistake]:
+    """More votes asked for than an item has; any item may come to be trained on."""
+    if draw != "subsample":
+        return  # drawn with replacement: any number will do
+    have = data.votes.votes_per_item
+    least = int(have.argmin())
+    for number in numbers:
+        if number != "all" and number > have[least]:
+            yield Mistake(
+                ("votes",),
+                f"votes: {number} are asked for, but item {data.votes.items[least].item()!r} has {have[least]} "
+                f"({int((have < number).sum())} of {len(have)} items have fewer than {number}). Ask for {have[least]} "
+                'or fewer, or for "all", or set draw = "resample", which draws with replacement.',
+            )
+
+
+def recipe_mistakes(data: Dataset, recipe: RecipePart) -> Iterator[Mistake]:
+    """Parts of a recipe that only images have, and means that do not fit the inputs."""
+    if not data.images:
+        for field in ("crop", "flip"):
+            if getattr(recipe, field):
+                yield Mistake(("recipe", field), f"recipe.{field} is for images, but the inputs are features.")
+    width, unit = data.inputs.shape[1], "channels" if data.images else "features"
+    for field in ("mean", "std"):
+        given = getattr(recipe, field)
+        if given is not None and len(given) != width:
+            yield Mistake(
+                ("recipe", field), f"recipe.{field} has {len(given)} numbers, but the inputs have {width} {unit}."
+            )
+
+
+def method_mistakes(data: Dataset, methods: Iterable[str], target: str, hold: int) -> Iterator[Mistake]:
+    """Deliveries that cannot be built from this target, or cannot hold their labels: each is tried on one item."""
+    votes = data.votes.take([0])
+    for method in methods:
+        try:
+            DELIVERIES[METHODS[method].delivery](votes if target == "shares" else TARGETS[target](votes), hold=hold)
+        except InputError as error:
+            yield Mistake(("methods",), f"methods: {method} with the target {target!r} and hold = {hold}: {error}")
+
+
+def model_mistakes(data: Dataset, model: ModelPart) -> Iterator[Mistake]:
+    """Models that do not exist or do not fit the inputs."""
+    from dissensus.models import make
+
+    try:
+        make(model.name, data.inputs.shape[1:], data.votes.n_classes, **model.options)
+    except InputError as error:
+        yield Mistake(("model",), f"model: {error}")

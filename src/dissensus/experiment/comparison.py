@@ -1,0 +1,185 @@
+"""A comparison is what a user writes: the data, the methods, the seeds, and whatever differs from the defaults.
+
+.. code-block:: toml
+
+    methods = ["majority", "soft", "multipass"]
+    seeds = 8                  # 0 to 7; or a list: [3, 5, 7]
+    votes = [5, "all"]         # votes an item to train on
+
+    [data]
+    votes = "labels.csv"       # beside this file; or name = "glyphs"
+    inputs = "features.npy"
+
+    [recipe]
+    epochs = 30
+
+:meth:`Comparison.read` reads it; with the data in hand, :meth:`Comparison.plans` makes one plan a run. The same file
+serves a single run: :meth:`Comparison.only` narrows it to one method, seed and number of votes.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Hashable
+from math import comb
+from os import PathLike
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from dissensus.base.errors import PlanError, unknown
+from dissensus.base.files import existing_file
+from dissensus.datasets import Dataset
+from dissensus.experiment import checks
+from dissensus.experiment.mistakes import Document, Mistake, PlanMistakes, line_of, sentence
+from dissensus.experiment.plan import (
+    Draw,
+    Method,
+    ModelPart,
+    Plan,
+    Positive,
+    RecipePart,
+    SplitPart,
+    Target,
+    VotesPerItem,
+    described,
+    versions,
+)
+from dissensus.experiment.source import Source
+
+Value = TypeVar("Value", bound=Hashable)
+
+# What a comparison trains with unless it says otherwise: a few thousand items on a CPU. A plan spells it out.
+SMALL_DATA = {"epochs": 30, "batch_size": 64, "lr": 0.05}
+
+
+def _listed(given: Any) -> Any:
+    return given if isinstance(given, list | tuple) else [given]
+
+
+def _counted(given: Any) -> Any:
+    whole = isinstance(given, int) and not isinstance(given, bool)
+    return list(range(given)) if whole else given
+
+
+def _once(given: tuple[Value, ...]) -> tuple[Value, ...]:
+    twice = next((value for value in given if given.count(value) > 1), None)
+    if twice is not None:
+        raise sentence(f"{twice!r} stands there {given.count(twice)} times; once is enough.")
+    return given
+
+
+class Comparison(Document):
+    """Methods times seeds times numbers of votes, everything else equal."""
+
+    data: Source
+    methods: Annotated[
+        tuple[Method, ...],
+        BeforeValidator(_listed),
+        Field(strict=False, min_length=1, description="a list of methods"),
+        AfterValidator(_once),
+    ] = ("majority", "soft", "sls", "multipass")
+    seeds: Annotated[
+        tuple[Annotated[int, Field(ge=0)], ...],
+        BeforeValidator(_counted),
+        Field(strict=False, min_length=1, description="a whole number of at least 1 (how many), or a list of seeds"),
+        AfterValidator(_once),
+    ] = tuple(range(8))
+    votes: Annotated[
+        tuple[VotesPerItem, ...],
+        BeforeValidator(_listed),
+        Field(strict=False, min_length=1, description='"all", a whole number of at least 1, or a list of these'),
+        AfterValidator(_once),
+    ] = ("all",)
+    draw: Draw = "subsample"
+    target: Target = "shares"
+    hold: Positive = 1
+    split: SplitPart = SplitPart()
+    model: ModelPart | None = None
+    recipe: RecipePart = RecipePart()
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], **changes: Any) -> Comparison:
+        """The comparison in a TOML file, with ``changes`` in place of what it says; its paths are relative to it.
+
+        A recipe is changed field by field, anything else as a whole.
+        """
+        path = existing_file(path, "comparison file (TOML)")
+        try:
+            text = path.read_text("utf-8")
+            values = tomllib.loads(text)
+        except UnicodeDecodeError:
+            raise PlanError(f"{path} is not text in UTF-8; a comparison file (TOML) was expected.") from None
+        except tomllib.TOMLDecodeError as error:
+            raise PlanError(f"{path} is not valid TOML: {error}.") from None
+        if isinstance(values.get("recipe"), dict) and "recipe" in changes:
+            changes["recipe"] = values["recipe"] | changes["recipe"]
+        try:
+            comparison = cls.from_dict(values | changes)
+        except PlanMistakes as error:
+            raise PlanMistakes(
+                str(path), error.mistakes, lambda key: None if key[0] in changes else line_of(text, key)
+            ) from None
+        if "data" in changes:
+            return comparison
+        return comparison.model_copy(update={"data": comparison.data.beside(path.parent)})
+
+    def only(self, method: str | None = None, seed: int | None = None, votes: VotesPerItem | None = None) -> Comparison:
+        """Narrowed to one run: what is asked for, and the first of what is not."""
+        chosen = {}
+        for field, kind, asked in (("methods", "method", method), ("seeds", "seed", seed), ("votes", "votes", votes)):
+            offered = getattr(self, field)
+            if asked is not None and asked not in offered:
+                raise PlanError(unknown(f"{kind} of this comparison", asked, map(str, offered)))
+            chosen[field] = (offered[0] if asked is None else asked,)
+        return self.model_copy(update=chosen)
+
+    def plans(self, data: Dataset) -> list[Plan]:
+        """A plan a run, seed by seed, so that what is done first can be compared first.
+
+        Whatever in the data would make runs fail is said now, all at once.
+        """
+        model = self.model or ModelPart(name="small-cnn" if data.images else "mlp")
+        if mistakes := self._mistakes(data, model):
+            raise PlanMistakes(f"the comparison on {data.name}", mistakes)
+        shared = {
+            "data": described(data),
+            "model": model.model_dump(),
+            "split": self.split.model_dump(),
+            "target": self.target,
+            "hold": self.hold,
+            "recipe": SMALL_DATA | self.recipe.model_dump(exclude_unset=True),
+        }
+        return [
+            Plan.from_dict(
+                shared
+                | {
+                    "seeds": seed,
+                    "votes": votes,
+                    "draw": "subsample" if votes == "all" else self.draw,  # all of them need no draw: one run, one name
+                    "method": method,
+                    "versions": versions(method, model.name),
+                }
+            )
+            for seed in self.seeds
+            for votes in self.votes
+            for method in self.methods
+        ]
+
+    def notes(self) -> list[str]:
+        """What to know before starting, if anything."""
+        from dissensus.stats.seeds import warning_for
+
+        pairs = comb(len(self.methods), 2)
+        warning = warning_for(len(self.seeds), tests=pairs) if pairs else None
+        return [warning] if warning else []
+
+    def _mistakes(self, data: Dataset, model: ModelPart) -> list[Mistake]:
+        if unfit := list(checks.data_mistakes(data, self.split)):
+            return unfit  # the other checks look at votes that are in order
+        return [
+            *checks.vote_mistakes(data, self.votes, self.draw),
+            *checks.method_mistakes(data, self.methods, self.target, self.hold),
+            *checks.recipe_mistakes(data, self.recipe),
+            *checks.model_mistakes(data, model),
+        ]

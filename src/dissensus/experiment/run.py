@@ -1,0 +1,154 @@
+"""One plan carried out: from votes to a run in the store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.base.errors import PlanError, require
+from dissensus.datasets import Dataset
+from dissensus.delivery import DELIVERIES, METHODS
+from dissensus.experiment.about import about
+from dissensus.experiment.parts import Parts, given_votes, parts, reference_labels
+from dissensus.experiment.plan import Plan, described, versions
+from dissensus.records import RunStore, write_run
+from dissensus.targets import TARGETS
+from dissensus.training import Seeds
+from dissensus.votes import Votes
+
+if TYPE_CHECKING:  # torch takes two seconds to import, and only carrying out needs it
+    from dissensus.training import Fitted
+
+Row = Mapping[str, Any]
+
+
+def carry_out(
+    plan: Plan,
+    data: Dataset,
+    store: RunStore,
+    progress: Callable[[Row], Any] | None = None,
+    source: Mapping[str, Any] | None = None,
+    keep_model: bool = False,
+) -> str:
+    """Train and evaluate as the plan says, and leave the run and its records in the store; returns the run's name.
+
+    A run that is done, or that another live process is making, is left alone. ``progress`` is given each row of the
+    history; ``source`` says where the data came from and is recorded beside the run. With ``keep_model`` the weights
+    of the best epoch are kept there too, as ``model.safetensors``.
+    """
+    from dissensus.evaluation import records_of
+
+    refuse_other_meaning(plan, data)
+    name = plan.name
+    with store.claim(name) as staging:
+        if staging is not None:
+            started = time.perf_counter()
+            split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
+            train, select = given_votes(data.votes, split, plan.votes, plan.draw, plan.seeds.split)
+            with _one_thread():
+                fitted = _fitted(plan, data, split, train, select, progress)
+                beside = about(time.perf_counter() - started, fitted.model, source)
+            if keep_model:
+                _save_weights(staging / "model.safetensors", fitted)
+            write_run(staging, plan.to_dict(), beside, fitted.history, _predictions(data, split, select, fitted))
+    if staging is not None:  # derived from what is on disk by now: a metric that fails loses no run
+        records_of(store.read(name))
+    return name
+
+
+def refuse_other_meaning(plan: Plan, data: Dataset) -> None:
+    """The plan's names must mean what they meant when it was made, and its data must be these."""
+    given = described(data)
+    for part in ("votes", "inputs", "version"):
+        if given[part] != getattr(plan.data, part):
+            raise PlanError(
+                f"the plan {plan.name} is about other data: its {part} are {getattr(plan.data, part)!s:.12}, "
+                f"but those of {data.name} are {given[part]!s:.12}. Make the plan anew."
+            )
+    for part, now in versions(plan.method, plan.model.name).items():
+        if now != getattr(plan.versions, part):
+            raise PlanError(
+                f"the plan {plan.name} is about version {getattr(plan.versions, part)} of its {part}, but this release "
+                f"has version {now}. Make the plan anew, or carry it out with the release it was made with."
+            )
+
+
+def _fitted(
+    plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes, progress: Callable[[Row], Any] | None
+) -> Fitted:
+    import torch
+
+    from dissensus.models import make
+    from dissensus.training import fit
+
+    method = METHODS[plan.method]
+    target = (
+        train if plan.target == "shares" else TARGETS[plan.target](train)
+    )  # shares are what votes give by themselves
+    factory = make(plan.model.name, data.inputs.shape[1:], data.votes.n_classes, **plan.model.options)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return fit(
+        lambda: factory().to(device),
+        data.inputs[split.train],
+        DELIVERIES[method.delivery](target, seed=plan.seeds.delivery, hold=plan.hold),
+        replace(plan.recipe.as_recipe(), **method.recipe),
+        seed=Seeds(init=plan.seeds.init, order=plan.seeds.order),
+        held_out=(data.inputs[split.evaluation], data.votes.take(split.evaluation).frequencies()),
+        select_on=(data.inputs[split.select], select.frequencies()) if len(split.select) else None,
+        progress=progress,
+    )
+
+
+def _predictions(data: Dataset, split: Parts, select: Votes, fitted: Fitted) -> dict[str, NDArray[Any]]:
+    """What everything after training is computed from."""
+    best, last = fitted.best, fitted.last
+    assert best is not None
+    assert last is not None
+    evaluated = data.votes.take(split.evaluation)
+    arrays: dict[str, Any] = {
+        "ids": evaluated.items.astype(str),
+        "counts": evaluated.counts().astype(np.int32),
+        "labels": reference_labels(data)[split.evaluation],
+        "best_logits": best.logits,
+        "last_logits": last.logits,
+        "best_epoch": best.epoch,
+        "last_epoch": last.epoch,
+    }
+    if data.truth is not None:
+        arrays["truth"] = data.truth[split.evaluation].astype(np.float32)
+    if fitted.select_best is not None and fitted.select_last is not None:
+        arrays |= {
+            "select_ids": select.items.astype(str),
+            "select_target": select.frequencies().astype(np.float32),
+            "select_best_logits": fitted.select_best.logits,
+            "select_last_logits": fitted.select_last.logits,
+        }
+    return arrays
+
+
+def _save_weights(path: Path, fitted: Fitted) -> None:
+    require("safetensors", extra="train")
+    from safetensors.torch import save_file
+
+    assert fitted.best_state is not None
+    save_file(fitted.best_state, path)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """The same numbers in one process as in many; and on small models one thread is the fastest, too."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

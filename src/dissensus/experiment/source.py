@@ -1,0 +1,71 @@
+"""Where data come from: a named set with its options, or a file of votes and one of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from dissensus.base.errors import unknown
+from dissensus.datasets import DATASETS, Dataset, load, own_data
+from dissensus.experiment.mistakes import Part, known, sentence
+from dissensus.votes import read_votes
+
+Scalar = bool | int | float | str
+DataName = Annotated[str | None, known("data set", lambda: DATASETS), Field(description="the name of a data set")]
+FileName = Annotated[Annotated[str, Field(min_length=1)] | None, Field(description="the path of a file")]
+LoadOptions = Annotated[
+    dict[str, Scalar | list[Scalar]],
+    Field(description="a table of options, each a number, a text, true, false or a list of these"),
+]
+
+
+class Source(Part):
+    """What ``[data]`` says in a comparison file.
+
+    Options are those of the named set's loader, or those of ``read_votes`` and ``own_data``.
+
+    >>> Source(name="glyphs", options={"items": 100}).load().votes.n_items
+    100
+    """
+
+    name: DataName = None
+    votes: FileName = None
+    inputs: FileName = None
+    options: LoadOptions = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _names_a_set_or_two_files(self) -> Self:
+        named = self.name is not None and self.votes is None and self.inputs is None
+        filed = self.name is None and self.votes is not None and self.inputs is not None
+        if not (named or filed):
+            raise sentence(f"give a name (one of: {', '.join(DATASETS)}), or two files: votes and inputs.")
+        if self.name is not None:
+            of, allowed = self.name, list(signature(DATASETS[self.name]).parameters)
+        else:
+            of, allowed = "files", [*_keywords(read_votes), *_keywords(own_data)]
+        for option in self.options:
+            if option not in allowed:
+                raise sentence(unknown(f"option of {of}", option, allowed))
+        return self
+
+    def beside(self, folder: Path) -> Source:
+        """The same, with relative paths taken from ``folder``."""
+        if self.votes is None or self.inputs is None:
+            return self
+        return Source(votes=str(folder / self.votes), inputs=str(folder / self.inputs), options=self.options)
+
+    def load(self) -> Dataset:
+        options = {name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()}
+        if self.votes is None or self.inputs is None:
+            return load(str(self.name), **options)
+        reading: dict[str, Any] = {name: options.pop(name) for name in _keywords(read_votes) if name in options}
+        fitting: dict[str, Any] = options
+        return own_data(read_votes(self.votes, **reading), self.inputs, **fitting)
+
+
+def _keywords(function: Callable[..., Any]) -> list[str]:
+    return [name for name, given in signature(function).parameters.items() if given.kind is Parameter.KEYWORD_ONLY]

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from dissensus.experiment import Source
+
+
+def test_a_named_set_with_options():
+    assert Source(name="glyphs", options={"items": 30, "seed": 1}).load().votes.n_items == 30
+
+
+def test_two_files_with_the_options_of_their_readers(tmp_path):
+    (tmp_path / "labels.csv").write_text("task,who,said\nx,ann,3\nx,bob,1\ny,ann,2\nz,bob,2\n")
+    np.savez(tmp_path / "inputs.npz", inputs=np.eye(3, dtype=np.float32), ids=["x", "y", "z"])
+    options = {"item": "task", "annotator": "who", "label": "said", "classes": [1, 2, 3], "ordered": True}
+    source = Source(votes="labels.csv", inputs="inputs.npz", options=options)
+    data = source.beside(tmp_path).load()
+    assert data.votes.ordered
+    assert data.votes.classes == (1, 2, 3)
+    assert data.votes.counts().tolist() == [[1, 0, 1], [0, 1, 0], [0, 1, 0]]
+
+
+def test_absolute_paths_stay(source, tmp_path):
+    assert source.beside(tmp_path) == source
+
+
+def test_an_unknown_option_of_files():
+    with pytest.raises(ValidationError, match="unknown option of files 'lable'; did you mean 'label'"):
+        Source(votes="a", inputs="b", options={"lable": "said"})
