@@ -40,7 +40,9 @@ def _overall(votes: Votes, counts: NDArray[np.int64]) -> NDArray[np.float64]:
 def _given(votes: Votes, prior: ArrayLike) -> NDArray[np.float64]:
     pi = np.asarray(prior, np.float64)
     if pi.shape != (votes.n_classes,):
-        raise InputError(f"prior must hold one probability for each of {votes.n_classes} classes; it is {pi.shape}.")
+        raise InputError(
+            f"prior must hold one probability for each of {votes.n_classes} classes; its shape is {pi.shape}."
+        )
     if not (np.isfinite(pi).all() and (pi >= 0).all() and (pi <= 1).all()):
         raise InputError("prior must hold probabilities between 0 and 1.")
     if not votes.multilabel and abs(pi.sum() - 1) > 1e-6:
