@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ from torch import nn
 from dissensus import metrics
 from dissensus.base.errors import InputError
 from dissensus.base.streams import permutation
+from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.evaluation.predict import predict
 from dissensus.models import make
 from dissensus.training import Diverged, Fitted, Recipe, Seeds, fit
+from dissensus.votes import Votes
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, (50, 3, 12, 12), np.uint8)
@@ -166,6 +169,26 @@ def test_methods_of_one_seed_are_paired() -> None:
     assert len(shown["soft"]) == 3 * 4
     assert all(torch.equal(a, b) for a, b in zip(shown["soft"], shown["hard"], strict=True))  # dropout included
     assert not torch.equal(shown["soft"][0], shown["soft"][4])  # another epoch, another order and augmentation
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_trains_from_the_same_start_in_the_same_order(name: str) -> None:
+    method = METHODS[name]
+    votes = Votes.from_counts(RNG.multinomial(5, [0.4, 0.3, 0.2, 0.1], 50))
+    deliver = DELIVERIES[method.delivery](votes, seed=0)
+    orders: list[torch.Tensor] = []
+
+    class Seen(nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if self.training:
+                orders.append(x.clone())
+            return super().forward(x)
+
+    # One feature, the position of the item, and batches of one: mixup with oneself changes nothing that is shown.
+    recipe = replace(Recipe(epochs=1, batch_size=1, lr=0.001, mean=[0.0], std=[1.0]), **method.recipe)
+    fitted = fit(lambda: Seen(1, 4), np.arange(50.0)[:, None], deliver, recipe, seed=3)
+    assert torch.cat(orders).flatten().round().int().tolist() == permutation(50, 3, "order", 0).tolist()
+    assert np.isfinite(fitted.history[0]["train_loss"])
 
 
 def test_the_two_seeds_do_what_they_say() -> None:
