@@ -24,3 +24,10 @@ def test_a_last_batch_of_one_item_trains() -> None:
     model = SmallCNN((3, 16, 16), 10).train()
     model(torch.randn(1, 3, 16, 16)).sum().backward()
     assert all(torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+def test_features_are_the_mean_over_places_in_either_memory_layout() -> None:
+    model, x = SmallCNN((3, 20, 20), 10).eval(), torch.randn(2, 3, 20, 20)
+    expected = model.trunk(x).mean((2, 3))
+    torch.testing.assert_close(model.features(x), expected)
+    torch.testing.assert_close(model.features(x.contiguous(memory_format=torch.channels_last)), expected)
