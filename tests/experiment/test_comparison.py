@@ -115,6 +115,7 @@ def test_all_mistakes_of_a_file_are_told_with_their_lines(write):
         (f"methods = []\n{FILES}", "line 1: methods must be a list of methods, but is []."),
         (f"seeds = [1, 1]\n{FILES}", "line 1: seeds: 1 stands there 2 times; once is enough."),
         (f"seeds = [1, -1]\n{FILES}", "line 1: seeds must be a whole number of at least 1 (how many), or a list of"),
+        (f"seeds = 20240101\n{FILES}", "if the one seed 20240101 is meant, write seeds = [20240101]."),
         (f"seeds = 2.5\n{FILES}", "line 1: seeds must be a whole number of at least 1 (how many), or a list of"),
         (f"{FILES}[model]\n", "line 4: model.name is missing; it must be a name."),
     ],
@@ -209,6 +210,12 @@ def test_what_does_not_fit_the_data_is_told_at_once(data):
 def test_labels_that_never_change_cannot_be_held(data):
     with pytest.raises(PlanError, match="methods: soft with the target 'shares' and hold = 5"):
         Comparison(data={"name": "glyphs"}, methods=["soft", "sls"], hold=5).plans(data)
+
+
+def test_a_target_that_these_votes_cannot_give():
+    data, comparison = made([[3, 1]] * 6 + [[1, 3]] * 6, methods=["soft", "sls"], target="dawid-skene")
+    with pytest.raises(PlanError, match=r"has a mistake:\n  target: dawid_skene needs to know who cast each vote"):
+        comparison.plans(data)
 
 
 def test_an_unknown_model(data):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dissensus.experiment.mistakes import Mistake, PlanMistakes, line_of
+from dissensus.experiment.mistakes import Mistake, line_of, plan_error
 
 TEXT = """\
 # recipe.epochs = 5
@@ -37,6 +37,6 @@ def test_the_line_of_a_key(path, line):
 
 
 def test_lines_stand_before_their_mistakes():
-    mistakes = [Mistake(("methods",), "one."), Mistake(("seeds",), "two.")]
-    error = PlanMistakes("a.toml", mistakes, lambda path: line_of(TEXT, path))
-    assert str(error) == "a.toml has 2 mistakes:\n  line 2: one.\n  two."
+    mistakes = [Mistake(("recipe", "lr"), "one."), Mistake(("methods",), "two."), Mistake(("seeds",), "three.")]
+    error = plan_error("a.toml", mistakes, lambda path: line_of(TEXT, path))
+    assert str(error) == "a.toml has 3 mistakes:\n  three.\n  line 2: two.\n  line 3: one."

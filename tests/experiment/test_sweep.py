@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.experiment import Comparison, Plan, compare
+from dissensus.experiment import Comparison, Event, Plan, compare
 from dissensus.records import RunStore
 
 SWEEP = """
@@ -85,31 +85,67 @@ def finish(comparison, store):
     assert staged(store) == []
 
 
-def test_one_process_and_two_give_the_same_runs(data, source, tiny, tmp_path):
-    plans = tiny.plans(data)
-    stores = [RunStore(tmp_path / str(jobs)) for jobs in (1, 2)]
-    for jobs, store in enumerate(stores, 1):
-        events = []
-        outcome = compare(plans, source, store, jobs=jobs, progress=events.append)
-        assert sorted(outcome.done) == store.names() == sorted(plan.name for plan in plans)
-        assert outcome.failed == outcome.skipped == ()
-        for plan in plans:
-            mine = [event for event in events if event.run == plan.name]
-            assert [event.kind for event in mine] == ["started", "epoch", "epoch", "done"]
-            assert [event.epoch for event in mine] == [0, 1, 2, 0]
-            assert {(event.method, event.seed, event.of) for event in mine} == {(plan.method, plan.seeds.split, 2)}
+@pytest.fixture(scope="module")
+def swept(data, source, tiny, tmp_path_factory):
+    """Four runs in two processes, one of which is killed while both train."""
+    recipe = tiny.recipe.model_copy(update={"epochs": 60})
+    plans = tiny.model_copy(update={"recipe": recipe}).plans(data)
+    store = RunStore(tmp_path_factory.mktemp("swept"))
+    events: list[Event] = []
+    under_way: set[str] = set()
+    killed = []
+
+    def watch(event):
+        events.append(event)
+        (under_way.add if event.kind == "epoch" else under_way.discard)(event.run)
+        if len(under_way) == 2 and not killed:
+            killed.append(multiprocessing.active_children()[0])
+            killed[0].kill()
+
+    outcome = compare(plans, source, store, jobs=2, progress=watch)
+    assert len(killed) == 1
+    return plans, store, outcome, events
+
+
+def test_a_worker_that_is_killed_costs_one_run(swept):
+    plans, store, outcome, _ = swept
+    (failed,) = outcome.failed
+    assert failed.message == "the process that made it was killed by SIGKILL. Memory may have run out; try fewer jobs."
+    assert sorted(outcome.done) == store.names()
+    assert sorted([*outcome.done, failed.run]) == sorted(plan.name for plan in plans)
+
+
+def test_one_process_gives_the_same_runs_as_two(swept, source, tmp_path):
+    plans, two, _, _ = swept
+    one = RunStore(tmp_path)
+    compare([plan for plan in plans if plan.name in two], source, one, jobs=1)
+    assert one.names() == two.names()
+    for name in one:
+        first, second = one.read(name), two.read(name)
+        np.testing.assert_array_equal(first.predictions["last_logits"], second.predictions["last_logits"])
+        assert first.records() == second.records()
+        assert first.about["source"]["votes"].endswith("labels.csv")
+
+
+def test_each_run_is_told_from_start_to_end(swept):
+    plans, _, outcome, events = swept
+    for plan in plans:
+        mine = [event for event in events if event.run == plan.name]
+        assert {(event.method, event.seed, event.of) for event in mine} == {(plan.method, plan.seeds.split, 60)}
+        if plan.name in outcome.done:
+            assert [event.kind for event in mine] == ["started", *["epoch"] * 60, "done"]
+            assert [event.epoch for event in mine] == [*range(61), 0]
             assert mine[1].soft_nll > 0
             assert mine[-1].seconds > 0
-    for name in stores[0]:
-        one, two = (store.read(name) for store in stores)
-        np.testing.assert_array_equal(one.predictions["last_logits"], two.predictions["last_logits"])
-        assert one.records() == two.records()
-        assert one.about["source"]["votes"].endswith("labels.csv")
 
-    events = []
-    outcome = compare(plans, source, stores[0], jobs=2, progress=events.append)  # all done: no process is started
-    assert len(outcome.skipped) == 4
-    assert outcome.done == ()
+
+def test_what_is_done_is_skipped(swept, source):
+    plans, store, outcome, _ = swept
+    events: list[Event] = []
+    done = [plan for plan in plans if plan.name in store]
+    again = compare(done, source, store, jobs=2, progress=events.append)
+    assert set(again.skipped) == set(outcome.done)
+    assert again.done == again.failed == ()
     assert {event.kind for event in events} == {"skipped"}
 
 
@@ -165,19 +201,25 @@ def test_an_interrupt_leaves_nothing_half_written_and_is_resumed(data, source, t
 
 
 def test_two_sweeps_on_one_store_make_each_run_once(start, tmp_path):
-    (one, _), (two, _) = start(epochs=20, jobs=1), start(epochs=20, jobs=1)
-    told = [process.communicate(timeout=120) for process in (one, two)]
-    assert (one.returncode, two.returncode) == (0, 0), told
-    done = [line.split()[1] for out, _ in told for line in out.splitlines() if line.startswith("done")]
-    assert sorted(done) == RunStore(tmp_path / "runs").names()
-    assert len(done) == 6
-    for out, _ in told:  # each waits for what the other makes
-        ends = [line.split()[1] for line in out.splitlines() if line.startswith(("done", "skipped"))]
-        assert sorted(ends) == sorted(done)
+    process, comparison = start(epochs=40, jobs=1)
+    store = RunStore(tmp_path / "runs")
+    plans = comparison.plans(comparison.data.load())
+    wait_for(lambda: staged(store))
+    here = compare(plans, comparison.data, store, jobs=1)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    there = {
+        kind: [line.split()[1] for line in out.splitlines() if line.startswith(kind)] for kind in ("done", "skipped")
+    }
+    assert here.done, "this process found nothing left to do"
+    assert there["done"], "the other process found nothing left to do"
+    assert sorted([*here.done, *there["done"]]) == store.names() == sorted(plan.name for plan in plans)
+    assert sorted(here.skipped) == sorted(there["done"])  # each waits for what the other makes
+    assert sorted(there["skipped"]) == sorted(here.done)
 
 
 def test_a_sweep_that_is_killed_is_resumed(start, tmp_path):
-    process, comparison = start(epochs=80, jobs=2)
+    process, comparison = start(epochs=150, jobs=2)
     store = RunStore(tmp_path / "runs")
     wait_for(lambda: len(store) >= 1 and staged(store))
     process.send_signal(signal.SIGKILL)
@@ -198,22 +240,3 @@ def test_ctrl_c_stops_a_sweep_and_its_workers_without_a_trace(start, tmp_path):
     assert len(store) < 6
     assert staged(store) == []
     assert not any(store.busy(plan.name) for plan in comparison.plans(comparison.data.load()))
-
-
-def test_a_worker_that_is_killed_costs_one_run(data, source, tiny, tmp_path):
-    store = RunStore(tmp_path)
-    recipe = tiny.recipe.model_copy(update={"epochs": 60})
-    plans = tiny.model_copy(update={"recipe": recipe}).plans(data)
-    under_way: set[str] = set()
-    killed = []
-
-    def kill(event):
-        (under_way.add if event.kind == "epoch" else under_way.discard)(event.run)
-        if len(under_way) == 2 and not killed:  # both workers train
-            killed.append(multiprocessing.active_children()[0])
-            killed[0].kill()
-
-    outcome = compare(plans, source, store, jobs=2, progress=kill)
-    (failed,) = outcome.failed
-    assert failed.message == "the process that made it was killed by SIGKILL. Memory may have run out; try fewer jobs."
-    assert sorted([*outcome.done, failed.run]) == sorted(plan.name for plan in plans)

@@ -95,11 +95,16 @@ def recipe_mistakes(data: Dataset, recipe: RecipePart) -> Iterator[Mistake]:
 
 
 def method_mistakes(data: Dataset, methods: Iterable[str], target: str, hold: int) -> Iterator[Mistake]:
-    """Deliveries that cannot be built from this target, or cannot hold their labels: each is tried on one item."""
+    """Targets and deliveries that cannot be made of these votes, and labels that cannot be held; tried on one item."""
     votes = data.votes.take([0])
+    try:
+        aim = votes if target == "shares" else TARGETS[target](votes)
+    except InputError as error:
+        yield Mistake(("target",), f"target: {error}")
+        return
     for method in methods:
         try:
-            DELIVERIES[METHODS[method].delivery](votes if target == "shares" else TARGETS[target](votes), hold=hold)
+            DELIVERIES[METHODS[method].delivery](aim, hold=hold)
         except InputError as error:
             yield Mistake(("methods",), f"methods: {method} with the target {target!r} and hold = {hold}: {error}")
 

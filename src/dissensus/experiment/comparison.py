@@ -31,7 +31,7 @@ from dissensus.base.errors import PlanError, unknown
 from dissensus.base.files import existing_file
 from dissensus.datasets import Dataset
 from dissensus.experiment import checks
-from dissensus.experiment.mistakes import Document, Mistake, PlanMistakes, line_of, sentence
+from dissensus.experiment.mistakes import Document, Mistake, line_of, plan_error, sentence
 from dissensus.experiment.plan import (
     Draw,
     Method,
@@ -52,14 +52,19 @@ Value = TypeVar("Value", bound=Hashable)
 # What a comparison trains with unless it says otherwise: a few thousand items on a CPU. A plan spells it out.
 SMALL_DATA = {"epochs": 30, "batch_size": 64, "lr": 0.05}
 
+MOST_SEEDS = 1000  # a larger number is rather a seed than a number of seeds
+
 
 def _listed(given: Any) -> Any:
     return given if isinstance(given, list | tuple) else [given]
 
 
 def _counted(given: Any) -> Any:
-    whole = isinstance(given, int) and not isinstance(given, bool)
-    return list(range(given)) if whole else given
+    if not isinstance(given, int) or isinstance(given, bool):
+        return given
+    if given > MOST_SEEDS:
+        raise sentence(f"{given} is a great many seeds; if the one seed {given} is meant, write seeds = [{given}].")
+    return list(range(given))
 
 
 def _once(given: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -114,12 +119,11 @@ class Comparison(Document):
             raise PlanError(f"{path} is not valid TOML: {error}.") from None
         if isinstance(values.get("recipe"), dict) and "recipe" in changes:
             changes["recipe"] = values["recipe"] | changes["recipe"]
-        try:
-            comparison = cls.from_dict(values | changes)
-        except PlanMistakes as error:
-            raise PlanMistakes(
-                str(path), error.mistakes, lambda key: None if key[0] in changes else line_of(text, key)
-            ) from None
+
+        def line(key: tuple[str, ...]) -> int | None:
+            return None if key and key[0] in changes else line_of(text, key)
+
+        comparison = cls.from_dict(values | changes, what=str(path), line_of=line)
         if "data" in changes:
             return comparison
         return comparison.model_copy(update={"data": comparison.data.beside(path.parent)})
@@ -141,7 +145,7 @@ class Comparison(Document):
         """
         model = self.model or ModelPart(name="small-cnn" if data.images else "mlp")
         if mistakes := self._mistakes(data, model):
-            raise PlanMistakes(f"the comparison on {data.name}", mistakes)
+            raise plan_error(f"the comparison on {data.name}", mistakes)
         shared = {
             "data": described(data),
             "model": model.model_dump(),

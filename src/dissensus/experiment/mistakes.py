@@ -27,17 +27,18 @@ class Mistake:
 LineOf = Callable[[tuple[str, ...]], int | None]
 
 
-class PlanMistakes(PlanError):
-    """All mistakes of one plan or file."""
+def plan_error(what: str, mistakes: Iterable[Mistake], line_of: LineOf = lambda _: None) -> PlanError:
+    """The error that tells all mistakes of ``what``, in the order of its lines where they are known.
 
-    def __init__(self, what: str, mistakes: Iterable[Mistake], line_of: LineOf = lambda _: None) -> None:
-        self.what, self.mistakes = what, tuple(mistakes)
-        sentences = []
-        for mistake in self.mistakes:
-            line = line_of(mistake.path)
-            sentences.append(f"line {line}: {mistake.sentence}" if line else mistake.sentence)
-        count = f"{len(sentences)} mistakes" if len(sentences) > 1 else "a mistake"
-        super().__init__(f"{what} has {count}:" + "".join(f"\n  {sentence}" for sentence in sentences))
+    >>> print(plan_error("a.toml", [Mistake(("hold",), "hold must be ..."), Mistake(("split",), "split must be ...")]))
+    a.toml has 2 mistakes:
+      hold must be ...
+      split must be ...
+    """
+    placed = sorted(((line_of(mistake.path), mistake.sentence) for mistake in mistakes), key=lambda one: one[0] or 0)
+    count = f"{len(placed)} mistakes" if len(placed) > 1 else "a mistake"
+    told = (f"\n  line {line}: {text}" if line else f"\n  {text}" for line, text in placed)
+    return PlanError(f"{what} has {count}:{''.join(told)}")
 
 
 class Part(BaseModel):
@@ -47,18 +48,23 @@ class Part(BaseModel):
 
 
 class Document(Part):
-    """A part that stands alone; making one from wrong values raises :class:`PlanMistakes`."""
+    """A part that stands alone; making one from wrong values raises a :class:`PlanError` that tells all of them."""
 
     def __init__(self, **values: Any) -> None:
+        self._fill(values, f"this {type(self).__name__.lower()}")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], **where: Any) -> Self:
+        """From plain values, as JSON and TOML give them; ``where`` says what and on which lines, for errors."""
+        document = cls.__new__(cls)
+        document._fill(values, **{"what": f"this {cls.__name__.lower()}"} | where)
+        return document
+
+    def _fill(self, values: Mapping[str, Any], what: str, line_of: LineOf = lambda _: None) -> None:
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise PlanMistakes(f"this {type(self).__name__.lower()}", found(error, type(self), values)) from None
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From plain values, as JSON and TOML give them."""
-        return cls(**values)
+            raise plan_error(what, found(error, type(self), values), line_of) from None
 
 
 def known(kind: str, names: Callable[[], Iterable[str]]) -> AfterValidator:

@@ -131,7 +131,7 @@ class Plan(Document):
     (3, True)
     >>> Plan(data=data, method="sotf", model={"name": "mlp"}, seeds=3, recipe={"epochs": -3})
     Traceback (most recent call last):
-    dissensus.experiment.mistakes.PlanMistakes: this plan has 2 mistakes:
+    dissensus.base.errors.PlanError: this plan has 2 mistakes:
       method: unknown method 'sotf'; did you mean 'soft'? Choose one of: ...
       recipe.epochs must be a whole number of at least 1, but is -3.
     """
