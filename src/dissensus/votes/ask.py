@@ -63,11 +63,9 @@ def whole_numbers(column: pl.Series) -> pl.Series:
         return column
     # the usual writing of a number is its shortest, so all are written so if together they are as short as can be
     values = numbers.drop_nulls().to_numpy()
-    size, high = np.abs(values.astype(np.float64)), 10
-    shortest = len(values) + int((values < 0).sum())
-    while (longer := int((size >= high).sum())) > 0:
-        shortest += longer
-        high *= 10
+    size = np.abs(values).view(np.uint64)  # -2^63 has no positive, but as bits it is 2^63
+    digits = sum(int((size >= 10**power).sum()) for power in range(1, len(str(size.max(initial=0)))))
+    shortest = len(values) + digits + int((values < 0).sum())
     return numbers if int(column.str.len_bytes().sum()) == shortest else column
 
 

@@ -44,11 +44,12 @@ def from_columns(
     who, who_ids = _annotator_codes(annotators, voted, place)
 
     item = np.repeat(np.arange(len(grouped.sizes), dtype=np.int32), grouped.sizes)
-    order = grouped.order
+    order, per_item, skipped = grouped.order, grouped.sizes, np.empty(0, np.int64)
     if not voted.all():
         kept = voted[order]
+        per_item = np.bincount(item[kept], minlength=len(per_item))
+        skipped = order[~kept & (per_item[item] > 0)]
         item, order = item[kept], order[kept]
-    per_item = np.bincount(item, minlength=len(grouped.sizes))
     item_ids = _ids("item", items.gather(grouped.first))
     who = None if who is None else who[order]
     return Votes(
@@ -60,16 +61,16 @@ def from_columns(
         label_sets=sets,
         annotators=who,
         annotator_names=who_ids,
-        notes=(*_unlabelled(voted, place), *_repeated(item, who), *_without_votes(per_item, item_ids)),
+        notes=(*_unlabelled(skipped, place), *_repeated(item, who), *_without_votes(per_item, item_ids)),
     )
 
 
 # -- what is odd, in words
 
 
-def _unlabelled(voted: NDArray[np.bool_], place: Place) -> list[str]:
-    missing = len(voted) - int(voted.sum())
-    return [f"{missing} rows have no label and are no votes (first: {place(int(voted.argmin()))})."] if missing else []
+def _unlabelled(rows: NDArray[np.int64], place: Place) -> list[str]:
+    """Of items that have other votes; the others are told of as items without votes."""
+    return [f"{len(rows)} rows have no label and are no votes (first: {place(int(rows.min()))})."] if len(rows) else []
 
 
 def _repeated(item: NDArray[np.int32], who: NDArray[np.int32] | None) -> list[str]:
@@ -80,9 +81,7 @@ def _repeated(item: NDArray[np.int32], who: NDArray[np.int32] | None) -> list[st
     pairs += who
     pairs.sort()
     repeated = int((pairs[1:] == pairs[:-1]).sum())
-    return (
-        [f"{repeated} votes are by an annotator who had voted on the item before; they are kept."] if repeated else []
-    )
+    return [f"{repeated} votes are by an annotator who had voted on the item before; all are kept."] * (repeated > 0)
 
 
 def _without_votes(per_item: NDArray[np.int64], item_ids: Ids) -> list[str]:
@@ -303,7 +302,7 @@ def _class_codes(
     labels: pl.Series, classes: tuple[Class, ...] | None, place: Place
 ) -> tuple[NDArray[np.int32], tuple[Class, ...]]:
     """The class index of every label, -1 for none."""
-    labels = _without_blanks(labels)
+    labels = without_blanks(labels)
     if not (labels.dtype.is_numeric() or labels.dtype in (pl.String, pl.Boolean, pl.Null)):
         row = int(labels.is_not_null().arg_max() or 0)
         raise InputError(f"{place(row)}: a label must be text or a number, but it is {labels[row]!r}.")
@@ -311,7 +310,7 @@ def _class_codes(
     if classes is None:
         if not len(values):
             raise InputError(f"{place(0)}: there are no votes, since no row has a label.")
-        classes = check_classes(in_order(values.to_list()))
+        classes = check_classes(in_order(_as_whole(values).to_list()))
     index = {name: position for position, name in enumerate(classes)}
     for value in values:
         if value not in index:
@@ -321,12 +320,19 @@ def _class_codes(
     return np.array([*(index[value] for value in values), -1], np.int32)[codes], classes
 
 
-def _without_blanks(labels: pl.Series) -> pl.Series:
+def without_blanks(labels: pl.Series) -> pl.Series:
     """Labels with None for what says nothing: the empty text, NaN."""
     labels = as_text(labels)
     if labels.dtype == pl.String and (labels == "").any():
         return labels.replace("", None)
     return labels.fill_nan(None) if labels.dtype.is_float() else labels
+
+
+def _as_whole(values: pl.Series) -> pl.Series:
+    """Whole numbers where all are: pandas makes 1.0 of 1 in a column with a gap."""
+    if values.dtype.is_float() and (values == values.round()).all() and values.abs().max() < 2**53:  # type: ignore[operator]
+        return values.cast(pl.Int64)
+    return values
 
 
 def in_order(labels: list[Any]) -> list[Any]:

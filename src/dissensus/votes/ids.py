@@ -29,7 +29,7 @@ def as_ids(name: str, value: Any) -> Ids:
     if array.ndim != 1:
         raise InputError(f"{name} must have the shape (n,), but its shape is {array.shape}.")
     if array.dtype.kind == "U":
-        return array
+        return array.copy()
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
     if array.size == 0:

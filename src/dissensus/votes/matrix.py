@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.votes import long
-from dissensus.votes.ask import ITEM, Ask, find, numbers_or_text, whole_numbers
+from dissensus.votes.ask import ITEM, Ask, find, whole_numbers
+from dissensus.votes.build import Place
 from dissensus.votes.source import Arrays, Source, Table
-from dissensus.votes.table import ABOUT, Votes
+from dissensus.votes.table import ABOUT, Class, Votes
 from dissensus.votes.wide import refuse_twice
 
 
@@ -25,12 +27,29 @@ def fits(source: Source, ask: Ask) -> bool:
     item = find(source, "item", ask.item, ITEM)
     at = [position for position in range(len(source.columns)) if position != item]
     if ask.classes is not None:
-        return [source.columns[position] for position in at] == list(map(str, ask.classes)) or item is None
-    return all(numbers_or_text(c).dtype.is_numeric() and not c.null_count() for c in _filled(source.cells(at)))
+        return item is None or [source.columns[position] for position in at] == list(map(str, ask.classes))
+    columns, _ = _without_blank_lines(source.cells(at))
+    missing = [_as_numbers(column).null_count() for column in columns]
+    # without items it can be nothing else, so a few cells that are no numbers are mistakes, which read() names
+    return all(cells == 0 if item is not None else cells < len(columns[0]) for cells in missing)
 
 
 def read(source: Source, ask: Ask) -> Votes:
-    return _read_arrays(source, ask) if isinstance(source, Arrays) else _read_table(source, ask)
+    votes = _read_arrays(source, ask) if isinstance(source, Arrays) else _read_table(source, ask)
+    empty = np.flatnonzero(votes.votes_per_item == 0)
+    if not empty.size:
+        return votes
+    return replace(votes, notes=(f"{empty.size} items have no votes (first: {votes.items[empty[0]].item()!r}).",))
+
+
+def fits_saved(source: Source, ask: Ask) -> bool:
+    """Whether this is a file that ``votes.save`` wrote."""
+    return isinstance(source, Arrays) and ABOUT in str(source.arrays.get("about"))
+
+
+def read_saved(source: Source, ask: Ask) -> Votes:
+    assert isinstance(source, Arrays)
+    return Votes.load(source.path)
 
 
 def _read_arrays(source: Arrays, ask: Ask) -> Votes:
@@ -39,11 +58,7 @@ def _read_arrays(source: Arrays, ask: Ask) -> Votes:
     if name is None:
         raise InputError(f"{source.name} must hold an array 'counts', but its arrays are {', '.join(arrays)}.")
     classes = ask.classes if ask.classes is not None else arrays["classes"].tolist() if "classes" in arrays else None
-    try:
-        found = Votes.from_counts(arrays[name], classes=classes, items=arrays.get("items"), ordered=ask.ordered)
-    except InputError as why:
-        raise InputError(f"{source.name}: {why}") from None
-    return _noting_empty(found)
+    return Votes.from_counts(arrays[name], classes=classes, items=arrays.get("items"), ordered=ask.ordered)
 
 
 def _read_table(source: Source, ask: Ask) -> Votes:
@@ -51,26 +66,24 @@ def _read_table(source: Source, ask: Ask) -> Votes:
     item = find(source, "item", ask.item, ITEM)
     at = [position for position in range(len(source.columns)) if position != item]
     names = [source.columns[position] for position in at]
-    headless = item is None and not source.typed and _headless(source, ask)
-    columns = _filled(source.cells(at if item is None else [*at, item]))
-    counts = np.stack([_numbers(source, name, column) for name, column in zip(names, columns, strict=False)], axis=1)
-    if headless:
-        counts = np.vstack([np.array([names], np.float64), counts])
-        names = [str(position) for position in range(len(names))]
-    elif len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{source.name} has more than one column {twice!r}; a column is a class.")
+    columns, rows = _without_blank_lines(source.cells(at if item is None else [*at, item]))
+
+    def place(row: int) -> str:
+        return source.place(int(rows[row]))
+
     ids = None
     if item is not None:
-        ids = columns[-1] if source.typed else whole_numbers(columns[-1])
+        ids = columns.pop() if source.typed else whole_numbers(columns.pop())
         if ids.null_count():
-            raise InputError(f"{source.place(int(ids.is_null().arg_max() or 0))}: the item is missing.")
-        refuse_twice(source, ids, np.arange(len(ids)))
-    _refuse_no_count(source, counts, names, headless)
-    classes = _classes(source, names, ask, headless)
-    return _noting_empty(
-        Votes.from_counts(counts, classes=classes, items=None if ids is None else ids.to_list(), ordered=ask.ordered)
-    )
+            raise InputError(f"{place(int(ids.is_null().arg_max() or 0))}: the item is missing.")
+        refuse_twice(source, ids, rows)
+    counts = np.stack([_whole(name, column, place) for name, column in zip(names, columns, strict=True)], axis=1)
+    if item is None and not source.typed and _headless(source, ask):
+        counts = np.vstack([np.array([names], np.int64), counts])
+        classes: Sequence[Class] | None = ask.classes
+    else:
+        classes = _classes(source, names, ask)
+    return Votes.from_counts(counts, classes=classes, items=None if ids is None else ids.to_list(), ordered=ask.ordered)
 
 
 def _headless(source: Table, ask: Ask) -> bool:
@@ -88,56 +101,40 @@ def _headless(source: Table, ask: Ask) -> bool:
     )
 
 
-def _filled(columns: list[pl.Series]) -> list[pl.Series]:
-    """Columns without the rows in which all are empty: blank lines."""
-    empty = np.logical_and.reduce([column.is_null().to_numpy() for column in columns])
-    return [column.gather(np.flatnonzero(~empty)) for column in columns] if empty.any() else columns
+def _without_blank_lines(columns: list[pl.Series]) -> tuple[list[pl.Series], NDArray[np.int64]]:
+    """Columns without the rows in which all cells are empty, and which rows are left."""
+    rows = np.flatnonzero(~np.logical_and.reduce([column.is_null().to_numpy() for column in columns]))
+    return ([column.gather(rows) for column in columns] if len(rows) < len(columns[0]) else columns), rows
 
 
-def _numbers(source: Table, name: str, column: pl.Series) -> NDArray[np.float64]:
-    numbers = column.cast(pl.Float64, strict=False)
-    if numbers.null_count():
-        row = int(numbers.is_null().arg_max() or 0)
-        told = "is empty" if column[row] is None else f"holds {column[row]!r}"
-        raise InputError(f"{source.place(row)}, column {name!r} {told}, but a whole number of votes was expected.")
-    return numbers.to_numpy()
+def _as_numbers(column: pl.Series) -> pl.Series:
+    """Cells as numbers, None for those that are none."""
+    if column.dtype.is_numeric() or column.dtype == pl.String:
+        return column.cast(pl.Float64, strict=False)
+    return pl.Series([None] * len(column), dtype=pl.Float64)
 
 
-def _refuse_no_count(source: Table, counts: NDArray[np.float64], names: list[str], headless: bool) -> None:
-    wrong = ~np.isfinite(counts) | (counts < 0) | (counts != np.floor(counts))
+def _whole(name: str, column: pl.Series, place: Place) -> NDArray[np.int64]:
+    """Cells as whole numbers of votes, or an error that names the first that is none."""
+    numbers = _as_numbers(column).fill_null(np.nan).to_numpy()
+    wrong = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2**53))
     if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        where = f"{source.name}, line 1" if headless and row == 0 else source.place(int(row) - headless)
-        raise InputError(
-            f"{where}, column {names[column]!r} holds {counts[row, column]:.6g}, but a whole number of votes was "
-            "expected. Shares cannot be turned back into votes."
-        )
+        row = int(wrong.argmax())
+        told = "is empty" if column[row] is None else f"holds {column[row]}"
+        hint = " Shares cannot be turned back into votes." if 0 < numbers[row] < 1 else ""
+        raise InputError(f"{place(row)}, column {name!r} {told}, but a whole number of votes was expected.{hint}")
+    return numbers.astype(np.int64)
 
 
-def _classes(source: Table, names: list[str], ask: Ask, headless: bool) -> Any:
+def _classes(source: Table, names: list[str], ask: Ask) -> Sequence[Class]:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{source.name} has more than one column {twice!r}; a column is a class.")
     if ask.classes is None:
         return whole_numbers(pl.Series(names)).to_list()
-    if not headless and names != list(map(str, ask.classes)):
+    if names != list(map(str, ask.classes)):
         raise InputError(
             f"{source.name} has the columns {', '.join(names[:20])}, but the classes were said to be "
             f"{', '.join(map(str, ask.classes[:20]))}; a column is a class, in this order."
         )
     return ask.classes
-
-
-def _noting_empty(votes: Votes) -> Votes:
-    empty = np.flatnonzero(votes.votes_per_item == 0)
-    if not empty.size:
-        return votes
-    note = f"{empty.size} items have no votes (first: {votes.items[empty[0]].item()!r})."
-    return Votes(**(vars(votes) | {"notes": (note,)}))
-
-
-def fits_saved(source: Source, ask: Ask) -> bool:
-    """Whether this is a file that ``votes.save`` wrote."""
-    return isinstance(source, Arrays) and ABOUT in str(source.arrays.get("about"))
-
-
-def read_saved(source: Source, ask: Ask) -> Votes:
-    assert isinstance(source, Arrays)
-    return Votes.load(source.path)

@@ -64,7 +64,13 @@ def read_votes(
     names = None if classes is None else check_classes(classes)
     ask = Ask(item=item, annotator=annotator, label=label, classes=names, ordered=ordered, separator=separator)
     opened = open_source(source, delimiter)
-    return _choose(opened, ask, layout).read(opened, _with_what_the_file_says(opened, ask))
+    reader = _choose(opened, ask, layout)
+    try:
+        return reader.read(opened, _with_what_the_file_says(opened, ask))
+    except InputError as why:
+        if opened.name in str(why):
+            raise
+        raise InputError(f"{opened.name}: {why}") from None
 
 
 def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import mmap
 import os
 import re
 import zipfile
@@ -153,11 +154,13 @@ class TypedTable(Table):
     def _refuse_mixed(self, column: str) -> None:
         """Polars turns numbers into text where a JSON column holds both, so 1 and "1" would become one."""
         assert self.path is not None
-        key = json.dumps(column).encode()
-        number = re.compile(rb"(?<!\\)" + re.escape(key) + rb"\s*:\s*[-0-9tf\[{]")
-        with self.path.open("rb") as file:
-            for line, text in enumerate(file, 1):
-                if number.search(text) and not isinstance(value := json.loads(text).get(column), str | None):
+        no_text = re.compile(re.escape(json.dumps(column).encode()) + rb"\s*:\s*[-0-9tf\[{]")
+        with self.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            for match in no_text.finditer(text):
+                start = text.rfind(b"\n", 0, match.start()) + 1
+                value = json.loads(text[start : text.find(b"\n", start) % (len(text) + 1)]).get(column)
+                if not isinstance(value, str | None):
+                    line = text[:start].count(b"\n") + 1
                     raise InputError(
                         f"{self.name}, line {line}: {column} is {value!r}, but on other lines it is text. "
                         "Make it one kind on all lines."

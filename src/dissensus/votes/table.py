@@ -323,8 +323,8 @@ class Votes:
         """Read what :meth:`save` wrote."""
         path = existing_file(path, "votes file written by votes.save(path)")
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
+                arrays = {name: content[name] for name in content.files}
             about = json.loads(str(arrays.pop("about")))
             known = about["about"] == ABOUT
         except (
@@ -368,7 +368,7 @@ class Votes:
         Two tables have the same digest exactly if they are equal.
         """
         content = self._content()
-        told = json.dumps([[name, None if a is None else a.shape] for name, a in content.items()])
+        told = [[name, None if a is None else [_kind(a) if a.size else "", a.shape]] for name, a in content.items()]
         sha = hashlib.sha256(json.dumps([self.classes, bool(self.ordered), told], allow_nan=False).encode())
         for array in content.values():
             if array is not None:
@@ -437,9 +437,7 @@ class Votes:
         else:
             label = np.asarray(by)
             if label.shape != (self.n_items,):
-                raise InputError(
-                    f"by must hold one label for each of {self.n_items} items; its shape is {label.shape}."
-                )
+                raise InputError(f"by must hold a label for each of {self.n_items} items; its shape is {label.shape}.")
         _, group, sizes = np.unique(label, return_inverse=True, return_counts=True)
         return group, sizes
 
@@ -489,8 +487,8 @@ def check_classes(classes: Iterable[Any]) -> tuple[Class, ...]:
         raise InputError(f"classes must be a list of classes, but it is the text {classes!r}.")
     names = tuple(value.item() if isinstance(value, np.generic) else value for value in classes)
     for name in names:
-        if not isinstance(name, (str, int, float)) or name != name:
-            raise InputError(f"a class must be text or a number, but {name!r} is neither.")
+        if not isinstance(name, (str, int, float)) or name != name or name == "":
+            raise InputError(f"a class must be a number or a text that is not empty, but {name!r} is neither.")
     if (twice := first_duplicate(names)) is not None:
         raise InputError(f"classes must differ, but {twice!r} occurs more than once.")
     if len(names) < 2:
@@ -545,7 +543,7 @@ def first_appearance(codes: NDArray[Any], size: int) -> tuple[NDArray[np.int32],
 def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     if a is None or b is None:
         return a is b
-    return _kind(a) == _kind(b) and np.array_equal(a, b)
+    return (_kind(a) == _kind(b) or a.size == 0) and np.array_equal(a, b)
 
 
 def _kind(ids: NDArray[Any]) -> str:

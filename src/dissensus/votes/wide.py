@@ -8,7 +8,7 @@ import polars as pl
 from dissensus.base.errors import InputError
 from dissensus.votes import long
 from dissensus.votes.ask import ITEM, Ask, find, refuse_missing, whole_numbers
-from dissensus.votes.build import from_columns
+from dissensus.votes.build import from_columns, without_blanks
 from dissensus.votes.source import Source, Table
 from dissensus.votes.table import Votes
 
@@ -40,17 +40,15 @@ def read(source: Source, ask: Ask) -> Votes:
         rows = np.flatnonzero(~blank)
         ids, votes = whole_numbers(ids.gather(rows)), [column.gather(rows) for column in votes]
     refuse_twice(source, ids, rows)
-    labels = _one_column(source, votes)
-    # row by row, so that votes come in the order in which they are read; a row without any keeps one empty cell
-    order = np.arange(len(labels)).reshape(len(votes), len(ids)).T.reshape(-1)
-    said = labels.is_not_null().to_numpy().reshape(len(votes), len(ids))
-    said[0] |= ~said.any(0)
-    order = order[said.T.reshape(-1)]
-    at, who = order % len(ids), order // len(ids)
-    labels = labels.gather(order)
+    labels = without_blanks(_one_column(source, votes))
+    # row by row, as one reads; a row without any vote keeps one empty cell, and so its item
+    said = labels.is_not_null().to_numpy().reshape(len(votes), len(ids)).T.copy()
+    said[~said.any(1), 0] = True
+    at, who = np.nonzero(said)
+    labels = labels.gather(who * len(ids) + at)
     if not source.typed or ask.separator is not None:
         labels = long.as_labels(labels, ask)
-    found = from_columns(
+    return from_columns(
         ids.gather(at),
         labels,
         whole_numbers(pl.Series(names)).gather(who),
@@ -58,8 +56,6 @@ def read(source: Source, ask: Ask) -> Votes:
         ordered=ask.ordered,
         place=lambda row: f"{source.place(int(rows[at[row]]))}, column {names[who[row]]!r}",
     )
-    # an empty cell is how a wide table is, not something odd
-    return Votes(**(vars(found) | {"notes": tuple(note for note in found.notes if "no label" not in note)}))
 
 
 def refuse_twice(source: Table, ids: pl.Series, rows: np.ndarray) -> None:

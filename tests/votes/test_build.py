@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dissensus.base.errors import InputError
+from dissensus.votes import build
+from dissensus.votes.ask import numbers_or_text, whole_numbers
+from dissensus.votes.build import Grouped, numbered
+from dissensus.votes.ids import as_ids
+
+COLUMNS = st.one_of(
+    st.lists(st.integers(-5, 5), max_size=30),
+    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=30),
+    st.lists(st.integers(-120, 120), max_size=30).map(lambda values: pl.Series(values, dtype=pl.Int8)),
+    st.lists(st.integers(2**63, 2**64 - 1), max_size=30).map(lambda values: pl.Series(values, dtype=pl.UInt64)),
+    st.lists(st.sampled_from("abcdef"), max_size=30),
+    st.lists(st.floats(allow_nan=False), max_size=30),
+)
+
+
+@settings(deadline=None)
+@given(COLUMNS)
+def test_groups_are_those_of_a_dictionary(values):
+    column = values if isinstance(values, pl.Series) else pl.Series(values)
+    groups: dict = {}
+    for row, value in enumerate(column):
+        groups.setdefault(value, []).append(row)
+    found = Grouped.of(column)
+    assert found.order.tolist() == [row for rows in groups.values() for row in rows]
+    assert found.sizes.tolist() == [len(rows) for rows in groups.values()]
+    assert found.first.tolist() == [rows[0] for rows in groups.values()]
+
+
+@settings(deadline=None)
+@given(COLUMNS, st.integers(0, 3))
+def test_numbers_are_those_of_a_dictionary(values, gaps):
+    column = values if isinstance(values, pl.Series) else pl.Series(values)
+    column = pl.concat([column, pl.Series([None] * gaps, dtype=column.dtype)])
+    codes, found = numbered(column)
+    order = list(dict.fromkeys(value for value in column if value is not None))
+    assert found.to_list() == order
+    assert codes.tolist() == [-1 if value is None else order.index(value) for value in column]
+
+
+def test_hashes_that_share_their_leading_bits_are_told_apart(monkeypatch):
+    """Positions take the low bits of the hashes; here nearly all of them, so that the second hash has to decide."""
+    rng = np.random.default_rng(0)
+    column = pl.Series(rng.integers(0, 300, 5000).astype(str))
+    expected = Grouped.of(column)
+    packed = build._sorted_with_position
+
+    def coarse(keys):
+        return packed(keys >> np.uint64(60))
+
+    monkeypatch.setattr(build, "_sorted_with_position", coarse)
+    found = Grouped.of(column)
+    np.testing.assert_array_equal(found.order, expected.order)
+    np.testing.assert_array_equal(found.sizes, expected.sizes)
+
+
+@given(st.lists(st.integers(0, 2**40), max_size=50))
+def test_sorting_with_the_position_is_stable(keys):
+    keys = np.array(keys, np.int64)
+    np.testing.assert_array_equal(build._sorted_with_position(keys)[0], np.argsort(keys, kind="stable"))
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.booleans())
+def test_whole_numbers_are_seen_and_odd_writings_kept(numbers, odd):
+    text = [str(number) for number in numbers]
+    text += ["0" + text[0].lstrip("-")] if odd else []
+    found = whole_numbers(pl.Series(text))
+    assert found.to_list() == (text if odd else numbers)
+
+
+def test_what_is_not_finite_is_text():
+    assert numbers_or_text(pl.Series(["1", "inf"])).dtype == pl.String
+    assert numbers_or_text(pl.Series(["1", None, "2.5"])).to_list() == [1, None, 2.5]
+
+
+def test_ids_of_one_kind():
+    assert as_ids("items", np.array(["a", "b"], dtype=object)).tolist() == ["a", "b"]
+    assert as_ids("items", np.array([3, 4], dtype=np.uint8)).dtype == np.int64
+    assert as_ids("items", []).dtype == np.int64
+    for wrong, message in (
+        ([True], "True at position 0 is neither"),
+        (["a\0"], "position 0 is neither"),
+        (np.ones((2, 2), int), r"shape \(n,\)"),
+        (np.array([1.5]), "1.5.* at position 0 is neither"),
+    ):
+        with pytest.raises(InputError, match=message):
+            as_ids("items", wrong)
