@@ -1,0 +1,244 @@
+"""Runs in, judged numbers out: what the tables, the figures and the page show.
+
+Runs that differ in the method alone are compared, seed by seed. Runs that differ in the number of votes they were given
+stand in panels of their own. Runs that differ in anything else (data, split, model, recipe) do not belong in one
+comparison, and :func:`collect` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.evaluation import records_of
+from dissensus.metrics import METRICS, Estimate
+from dissensus.records import StoredRun
+from dissensus.report.pairing import Group, pair
+from dissensus.report.phrases import listed, phrase
+from dissensus.report.references import ceilings, floors
+from dissensus.report.rules import ALPHA, RULES, Rule
+from dissensus.stats import Interval, Verdict, bootstrap, fewest_seeds, judge
+
+Scores: TypeAlias = NDArray[np.float64]  # (seeds,), one number a seed
+
+# What tables for people show, from what the rules judge to what it must not cost; files hold every metric.
+HEADLINE = ("kl", "soft_nll", "entropy_correlation", "soft_brier", "js_distance", "accuracy", "ece")
+
+
+class Measure(NamedTuple):
+    """What a score says: which metric, of which checkpoint, before or after a temperature, against whom."""
+
+    metric: str
+    tempered: bool = False
+    checkpoint: str = "best"
+    against: str = "human"
+
+    @property
+    def title(self) -> str:
+        """The measure in words.
+
+        >>> Measure("kl", tempered=True).title, Measure("entropy_correlation").title
+        ('KL after temperature', 'Entropy correlation')
+        """
+        spelt = "Entropy correlation" if self.metric == "entropy_correlation" else METRICS[self.metric].title
+        return spelt + (" after temperature" if self.tempered else "")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One rule applied to one panel at one checkpoint."""
+
+    rule: Rule
+    checkpoint: str
+    seeds: int
+    verdicts: tuple[Verdict, ...]
+    unfit: tuple[str, ...]  # methods without a finite score in every seed, which no test can rank
+
+    @property
+    def measure(self) -> Measure:
+        return Measure(self.rule.metric, self.rule.tempered, self.checkpoint)
+
+    @property
+    def seeds_needed(self) -> int:
+        """The fewest seeds with which any of the pairs could ever be told apart."""
+        return fewest_seeds(len(self.verdicts), alpha=ALPHA)
+
+    @property
+    def hopeless(self) -> bool:
+        """Too few seeds to ever reject, whatever the scores are."""
+        return bool(self.verdicts) and self.seeds < self.seeds_needed
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """The methods that beat another one and are beaten by none."""
+        winners = {verdict.winner for verdict in self.verdicts if verdict.winner}
+        losers = {v.second if v.winner == v.first else v.first for v in self.verdicts if v.winner}
+        return tuple(sorted(name for name in winners - losers if name))
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one sentence, with the metric's name in front."""
+        return f"{self.measure.title}: {self.words}."
+
+    @property
+    def words(self) -> str:
+        return "; ".join(self._clauses())
+
+    def _clauses(self) -> Iterable[str]:
+        if self.unfit:
+            is_are = "is" if len(self.unfit) == 1 else "are"
+            yield f"{listed(self.unfit)} {is_are} not judged, since not every seed has a finite score"
+        if self.seeds < 2:
+            yield "one seed decides nothing"
+        elif self.verdicts:
+            yield phrase(self.verdicts)
+            if self.hopeless:
+                yield f"{self.seeds} seeds can never show a difference here, {self.seeds_needed} could"
+        elif not self.unfit:
+            yield "there is only one method, so nothing to compare"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The methods that were given equally many votes, over the seeds that all of them share."""
+
+    votes: str  # "all votes", "5 votes an item"
+    seeds: tuple[str, ...]
+    runs: Mapping[str, tuple[StoredRun, ...]]  # method -> one run a seed
+    scores: Mapping[Measure, Mapping[str, Scores]]  # measure -> method -> one number a seed
+    judgements: tuple[Judgement, ...]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return tuple(self.runs)
+
+    @property
+    def slug(self) -> str:
+        """The panel's name in file names.
+
+        >>> Panel("5 votes an item", (), {}, {}, ()).slug
+        '5-votes-an-item'
+        """
+        return "".join(c if c.isalnum() else "-" for c in self.votes.lower())
+
+    @cached_property
+    def cross_fitted(self) -> bool:
+        """No items were set aside: the checkpoint was chosen, and the temperature fitted, on the evaluation items."""
+        return any("select_ids" not in run.predictions for runs in self.runs.values() for run in runs)
+
+    @cached_property
+    def intervals(self) -> dict[Measure, dict[str, Interval]]:
+        """Mean over seeds with a bootstrap interval, whose bounds are NaN for one seed and for infinite scores."""
+        return {
+            measure: {method: mean_interval(values) for method, values in methods.items()}
+            for measure, methods in self.scores.items()
+        }
+
+    def interval(self, measure: Measure, method: str) -> Interval | None:
+        return self.intervals.get(measure, {}).get(method)
+
+    def judgement(self, measure: Measure) -> Judgement | None:
+        return next((judgement for judgement in self.judgements if judgement.measure == measure), None)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods compared on one data set, with one model and one recipe."""
+
+    data: str
+    setting: Mapping[str, Any]  # what all plans share, by dotted name
+    panels: tuple[Panel, ...]
+    ceilings: Mapping[str, Estimate]  # metric -> half of the annotators predict the other half
+    floors: Mapping[str, Estimate]  # metric -> a perfect model, scored on this number of items and votes
+    notes: tuple[str, ...]  # what a reader has to know: seeds left out, rules that could not be kept
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(method for panel in self.panels for method in panel.methods))
+
+    @property
+    def runs(self) -> tuple[StoredRun, ...]:
+        return tuple(run for panel in self.panels for runs in panel.runs.values() for run in runs)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The verdict in words: one sentence a rule, for every number of votes."""
+        return tuple(
+            judgement.sentence if len(self.panels) == 1 else f"{panel.votes.capitalize()}. {judgement.sentence}"
+            for panel in self.panels
+            for judgement in panel.judgements
+            if judgement.checkpoint == "best"
+        )
+
+
+def collect(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -> Comparison:
+    """Pair, score and judge ``runs``; ``where`` keeps those whose plans have these values, by dotted name.
+
+    ``collect(store.read(name) for name in store.names())`` compares a whole store, and
+    ``collect(runs, where={"data.name": "glyphs"})`` one data set of it.
+    """
+    setting, groups = pair(runs, where)
+    panels = tuple(_panel(group) for group in groups)
+    notes = [note for group in groups for note in group.left_out]
+    if any(panel.cross_fitted for panel in panels):
+        notes.append(
+            "No items were set aside for selection: the best checkpoint was chosen on the evaluation items themselves, "
+            "and temperatures were cross-fitted over two halves of them. Trust the last epoch more than the best one."
+        )
+    # The votes on the evaluation items are the same for all methods and panels of a seed.
+    one_a_seed = next(iter(max(panels, key=lambda panel: len(panel.seeds)).runs.values()))
+    return Comparison(
+        data=str(setting["data.name"]),
+        setting=setting,
+        panels=panels,
+        ceilings=ceilings(one_a_seed, HEADLINE),
+        floors=floors(one_a_seed, HEADLINE),
+        notes=tuple(notes),
+    )
+
+
+def mean_interval(values: Scores) -> Interval:
+    """Mean over seeds with its bootstrap interval, or with NaN bounds where there is none.
+
+    >>> mean_interval(np.array([0.25]))
+    Interval(mean=0.25, low=nan, high=nan, level=0.95)
+    """
+    if len(values) < 2 or not np.isfinite(values).all():
+        mean = np.inf if np.isposinf(values).any() else float(np.mean(values))
+        return Interval(mean, np.nan, np.nan)
+    return bootstrap(values)
+
+
+def _panel(group: Group) -> Panel:
+    scores = _scores(group.runs)
+    judgements = tuple(
+        _judgement(rule, checkpoint, values, len(group.seeds))
+        for checkpoint in ("best", "last")
+        for rule in RULES
+        if (values := scores.get(Measure(rule.metric, rule.tempered, checkpoint))) is not None
+    )
+    return Panel(group.votes, group.seeds, group.runs, scores, judgements)
+
+
+def _scores(runs: Mapping[str, tuple[StoredRun, ...]]) -> dict[Measure, dict[str, Scores]]:
+    scores: dict[Measure, dict[str, Scores]] = {}
+    for method, paired in runs.items():
+        by_run = [
+            {Measure(r.metric, r.tempered, r.checkpoint, r.against): r.value for r in records_of(run)} for run in paired
+        ]
+        for measure in by_run[0]:
+            if all(measure in values for values in by_run):
+                scores.setdefault(measure, {})[method] = np.array([values[measure] for values in by_run], np.float64)
+    return scores
+
+
+def _judgement(rule: Rule, checkpoint: str, values: Mapping[str, Scores], seeds: int) -> Judgement:
+    fit = {method: scores for method, scores in values.items() if np.isfinite(scores).all()}
+    higher = bool(METRICS[rule.metric].higher_is_better)
+    verdicts = judge(fit, margin=rule.margin, higher_is_better=higher, alpha=ALPHA) if seeds > 1 else []
+    return Judgement(rule, checkpoint, seeds, tuple(verdicts), unfit=tuple(m for m in values if m not in fit))

@@ -1,0 +1,198 @@
+"""Which runs are compared with which: grouped by votes and method, paired by seed, and checked to be comparable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dissensus.base.errors import InputError
+from dissensus.delivery import METHODS
+from dissensus.records import StoredRun
+from dissensus.report.phrases import listed
+
+# What may tell two methods of one comparison apart, besides the method's name.
+ARM_FIELDS = ("hold", "target", "recipe.mixup", "versions.delivery")
+PANEL_FIELDS = ("votes", "draw")
+SEED_FIELDS = ("seeds.split", "seeds.init", "seeds.order", "seeds.delivery")
+# The name of the data is for people: what they are is said by the digests of votes and inputs.
+NAME_FIELDS = ("data.name", "data.classes")
+
+Plan: TypeAlias = Mapping[str, Any]  # by dotted names
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that were given equally many votes: for every method one run a seed, all methods over the same seeds."""
+
+    votes: str  # "all votes", "5 votes an item"
+    seeds: tuple[str, ...]
+    runs: Mapping[str, tuple[StoredRun, ...]]  # method -> one run a seed
+    left_out: tuple[str, ...]  # runs without a partner, in words
+
+
+def pair(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], list[Group]]:
+    """What all plans share, and the runs in groups, from few votes to all; ``where`` keeps some by their plans."""
+    chosen = _chosen([(run, flat(run.plan)) for run in runs], where or {})
+    plans = [plan for _, plan in chosen]
+    setting = _one_setting(plans)
+    groups: dict[str, dict[str, dict[str, StoredRun]]] = {}
+    for (run, plan), method, votes in zip(chosen, _method_names(plans), _votes_names(plans), strict=True):
+        seeds, seed = groups.setdefault(votes, {}).setdefault(method, {}), _seed_name(plan)
+        if seed in seeds:
+            raise InputError(f"runs {seeds[seed].name} and {run.name} are both {method} with seed {seed}; remove one.")
+        seeds[seed] = run
+    return setting, [_group(votes, groups[votes]) for votes in sorted(groups, key=_votes_order)]
+
+
+def _chosen(runs: list[tuple[StoredRun, Plan]], where: Mapping[str, Any]) -> list[tuple[StoredRun, Plan]]:
+    if not runs:
+        raise InputError("there are no runs to compare; train some first.")
+    for field, value in where.items():
+        kept = [(run, plan) for run, plan in runs if str(plan.get(field)) == str(value)]
+        if not kept:
+            known = ", ".join(sorted({str(plan.get(field)) for _, plan in runs}))
+            raise InputError(f"no run has {field}={value}; the runs have: {known}.")
+        runs = kept
+    return runs
+
+
+def flat(plan: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A plan as dotted names.
+
+    >>> flat({"votes": 5, "seeds": {"split": 0}})
+    {'votes': 5, 'seeds.split': 0}
+    """
+    out: dict[str, Any] = {}
+    for key, value in plan.items():
+        out.update(flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value})
+    return out
+
+
+def in_order(methods: Iterable[str]) -> list[str]:
+    """Methods in the order of the registry, then all others by name."""
+    known = list(METHODS)
+    return sorted(methods, key=lambda m: (known.index(base) if (base := m.split(",")[0]) in known else len(known), m))
+
+
+def _one_setting(plans: Sequence[Plan]) -> dict[str, Any]:
+    """What all plans share besides method, votes and seeds, or an error that lists the groups they fall into."""
+    free = {"method", *ARM_FIELDS, *PANEL_FIELDS, *SEED_FIELDS}
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for plan in plans:
+        setting = {field: value for field, value in plan.items() if field not in free}
+        content = {field: value for field, value in setting.items() if field not in NAME_FIELDS}
+        groups.setdefault(json.dumps(content, sort_keys=True), []).append(setting)
+    heads = [members[0] for members in groups.values()]
+    if len(heads) == 1:
+        return heads[0]
+    fields = dict.fromkeys(field for head in heads for field in head)
+    differ = [field for field in fields if len({str(head.get(field)) for head in heads}) > 1]
+    told = "\n".join(
+        f"  {len(members)} run{'s' if len(members) > 1 else ''} with "
+        + ", ".join(f"{field}={_short(members[0].get(field))}" for field in differ[:6])
+        for members in groups.values()
+    )
+    choice = f"{differ[0]}={heads[0].get(differ[0])}"
+    raise InputError(
+        f"these runs belong to {len(groups)} comparisons, which cannot be judged together:\n{told}\n"
+        f"Choose one of them by a field of its plan, as in --where {choice}."
+    )
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _method_names(plans: Sequence[Plan]) -> list[str]:
+    """A name for the method of every plan: the method's own, and what tells it from others of the same name."""
+    values: dict[tuple[str, str], set[str]] = {}
+    for plan in plans:
+        for field in ARM_FIELDS:
+            values.setdefault((plan["method"], field), set()).add(str(plan.get(field)))
+    return [
+        ", ".join(
+            [plan["method"]]
+            + [f"{f.split('.')[-1]} {plan.get(f)}" for f in ARM_FIELDS if len(values[plan["method"], f]) > 1]
+        )
+        for plan in plans
+    ]
+
+
+def _votes_names(plans: Sequence[Plan]) -> list[str]:
+    """How many votes every plan gives an item; how they are drawn is said only where plans differ in it."""
+    draws = {plan.get("draw") for plan in plans if plan["votes"] != "all"}
+    return [
+        "all votes"
+        if plan["votes"] == "all"
+        else f"{plan['votes']} votes an item" + (f" ({plan.get('draw')})" if len(draws) > 1 else "")
+        for plan in plans
+    ]
+
+
+def _votes_order(name: str) -> tuple[float, str]:
+    first = name.split()[0]
+    return (np.inf if first == "all" else float(first), name)
+
+
+def _seed_name(plan: Plan) -> str:
+    seeds = [plan.get(field) for field in SEED_FIELDS]
+    return str(seeds[0]) if len(set(seeds)) == 1 else "/".join(map(str, seeds))
+
+
+def _group(votes: str, methods: Mapping[str, Mapping[str, StoredRun]]) -> Group:
+    """The runs of all methods over the seeds that they share."""
+    names = in_order(methods)
+    shared = set.intersection(*(set(methods[name]) for name in names))
+    if not shared:
+        told = "; ".join(f"{name} has {', '.join(sorted(methods[name], key=_natural))}" for name in names)
+        raise InputError(f"no seed is shared by all methods at {votes}, so nothing can be paired: {told}.")
+    left_out = []
+    for name in names:
+        if alone := sorted(set(methods[name]) - shared, key=_natural):
+            lacking = listed([other for other in names if not set(alone) <= set(methods[other])])
+            left_out.append(
+                f"At {votes}, {name} with seed{'s' if len(alone) > 1 else ''} {listed(alone)} is left out: "
+                f"there is no such run of {lacking} to pair it with."
+            )
+    seeds = tuple(sorted(shared, key=_natural))
+    runs = {name: tuple(methods[name][seed] for seed in seeds) for name in names}
+    for paired in zip(*runs.values(), strict=True):
+        _check_paired(paired)
+    return Group(votes, seeds, runs, tuple(left_out))
+
+
+def _natural(seed: str) -> tuple[int, str]:
+    return (int(seed) if seed.isdigit() else -1, seed)
+
+
+def _check_paired(runs: Sequence[StoredRun]) -> None:
+    """The runs of one seed must be whole and must have been scored on the same items with the same votes."""
+    for run in runs:
+        _check_whole(run)
+        for key in ("ids", "counts"):
+            if not np.array_equal(run.predictions[key], runs[0].predictions[key]):
+                raise InputError(
+                    f"runs {runs[0].name} and {run.name} have the same seed but other evaluation {key}, "
+                    "so they cannot be paired. Were the data changed in between?"
+                )
+
+
+def _check_whole(run: StoredRun) -> None:
+    predictions = run.predictions
+    needed = ("ids", "counts", "labels", "best_logits", "last_logits")
+    if missing := [key for key in needed if key not in predictions]:
+        raise InputError(
+            f"run {run.name} is not whole: its predictions lack {', '.join(missing)}. Remove it and run it again."
+        )
+    shape = predictions["counts"].shape
+    for key in ("best_logits", "last_logits"):
+        if predictions[key].shape != shape:
+            raise InputError(
+                f"run {run.name} is not whole: its {key} have the shape {predictions[key].shape}, but its counts "
+                f"{shape}. Remove it and run it again."
+            )

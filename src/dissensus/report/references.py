@@ -1,0 +1,50 @@
+"""What scores can be reached: human ceilings and noise floors of the evaluation items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from dissensus.metrics import Estimate, ceiling, floor
+from dissensus.records import StoredRun
+
+DRAWS = 20  # over all seeds together
+
+
+def ceilings(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estimate]:
+    """How well half of the annotators predict the other half, on the evaluation items that have two votes or more."""
+
+    def one(metric: str, run: StoredRun, draws: int) -> Estimate | None:
+        counts = run.predictions["counts"]
+        divisible = counts[counts.sum(1) > 1]
+        return ceiling(metric, divisible, draws=draws) if len(divisible) > 1 else None
+
+    return _over_seeds(runs, metrics, one)
+
+
+def floors(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estimate]:
+    """What a perfect model would score: one that says the truth, or the shares of the votes where no truth is known."""
+
+    def one(metric: str, run: StoredRun, draws: int) -> Estimate | None:
+        counts = run.predictions["counts"]
+        votes = counts.sum(1)
+        probs = run.predictions.get("truth", counts / votes[:, None])
+        return floor(metric, probs, votes, draws=draws)
+
+    # Accuracy is against the most frequent vote, and a floor would be against one vote drawn at random.
+    return _over_seeds(runs, [metric for metric in metrics if metric != "accuracy"], one)
+
+
+def _over_seeds(
+    runs: Sequence[StoredRun], metrics: Iterable[str], one: Callable[[str, StoredRun, int], Estimate | None]
+) -> dict[str, Estimate]:
+    """The mean over the splits of all seeds; a metric that is undefined for one of them is left out."""
+    draws = max(2, -(-DRAWS // len(runs)))
+    found = {}
+    for metric in metrics:
+        estimates = [estimate for run in runs if (estimate := one(metric, run, draws)) is not None]
+        if estimates and np.isfinite([estimate.mean for estimate in estimates]).all():
+            spread = np.sqrt(np.mean([estimate.sd**2 for estimate in estimates]))
+            found[metric] = Estimate(float(np.mean([estimate.mean for estimate in estimates])), float(spread))
+    return found

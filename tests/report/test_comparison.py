@@ -1,0 +1,96 @@
+"""Runs to judged numbers: against direct computation, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax
+
+from dissensus import stats
+from dissensus.report import Measure, collect
+
+
+def direct_kl(run) -> float:
+    """Mean KL(human || model) from the definition, with SciPy's softmax."""
+    counts = run.predictions["counts"]
+    human = counts / counts.sum(1, keepdims=True)
+    log_probs = log_softmax(run.predictions["best_logits"].astype(np.float64), axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(human > 0, human * (np.log(human) - log_probs), 0.0)
+    return float(terms.sum(1).mean())
+
+
+def test_scores_are_those_of_the_runs(runs, comparison):
+    (panel,) = comparison.panels
+    assert panel.methods == ("soft", "sls", "multipass", "majority")
+    assert panel.seeds == tuple("01234567")
+    for method in panel.methods:
+        expected = [direct_kl(run) for run in runs if run.plan["method"] == method]
+        np.testing.assert_allclose(panel.scores[Measure("kl")][method], expected, rtol=1e-9)
+        interval = panel.interval(Measure("kl"), method)
+        assert interval == stats.bootstrap(panel.scores[Measure("kl")][method])
+
+
+def test_verdicts_are_those_of_the_rules(comparison):
+    (panel,) = comparison.panels
+    judgement = panel.judgement(Measure("kl"))
+    direct = stats.judge({m: panel.scores[Measure("kl")][m] for m in panel.methods}, margin=0.025)
+    assert list(judgement.verdicts) == direct
+    assert judgement.best == ("multipass", "sls", "soft")
+    assert comparison.sentences[0].startswith("KL: soft, sls and multipass each beat majority")
+    assert [s.partition(":")[0] for s in comparison.sentences] == ["KL", "KL after temperature", "Entropy correlation"]
+
+
+def test_both_checkpoints_are_judged(comparison):
+    checkpoints = [judgement.checkpoint for judgement in comparison.panels[0].judgements]
+    assert checkpoints == ["best"] * 3 + ["last"] * 3
+
+
+def test_too_few_seeds_are_said(make_run):
+    found = collect([make_run(method, seed) for method in ("soft", "majority") for seed in range(3)])
+    assert found.sentences[0] == (
+        "KL: soft against majority is undecided; 3 seeds can never show a difference here, 6 could."
+    )
+
+
+def test_one_seed_decides_nothing(make_run):
+    found = collect([make_run("soft"), make_run("majority")])
+    assert found.sentences[0] == "KL: one seed decides nothing."
+    assert np.isnan(found.panels[0].interval(Measure("kl"), "soft").low)
+
+
+def test_one_method_has_nothing_to_be_compared_with(make_run):
+    found = collect([make_run("soft", seed) for seed in range(3)])
+    assert found.sentences[0] == "KL: there is only one method, so nothing to compare."
+
+
+def test_no_truth(make_run):
+    found = collect([make_run("soft", seed, truth=False) for seed in range(2)])
+    assert {measure.against for measure in found.panels[0].scores} == {"human"}
+    assert "kl" in found.floors
+
+
+def test_without_selection_items_it_is_said(make_run):
+    found = collect([make_run("soft", seed, select=False) for seed in range(2)])
+    assert found.panels[0].cross_fitted
+    assert "cross-fitted" in found.notes[0]
+
+
+def too_sure(predictions):
+    predictions["best_logits"][:] = 0
+    predictions["best_logits"][:, 0] = 2000.0
+
+
+def diverged(predictions):
+    predictions["best_logits"][:] = np.nan
+
+
+@pytest.mark.parametrize("edit", [too_sure, diverged])
+def test_scores_that_are_not_finite_are_not_judged(make_run, edit):
+    runs = [make_run(method, seed) for method in ("soft", "sls") for seed in range(3)]
+    runs += [make_run("majority", 0, edit=edit), make_run("majority", 1), make_run("majority", 2)]
+    found = collect(runs)
+    assert "majority is not judged, since not every seed has a finite score; soft" in found.sentences[0]
+    interval = found.panels[0].interval(Measure("kl"), "majority")
+    assert not np.isfinite(interval.mean)
+    assert np.isnan(interval.low)

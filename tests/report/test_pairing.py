@@ -1,0 +1,110 @@
+"""Which runs are compared with which, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from dissensus.base.errors import DissensusError, InputError, StoreError
+from dissensus.report import collect
+from dissensus.report.pairing import in_order
+
+
+def test_seeds_without_a_partner_are_left_out_and_said(make_run):
+    found = collect([*(make_run("soft", seed) for seed in range(4)), *(make_run("sls", seed) for seed in range(3))])
+    assert found.panels[0].seeds == ("0", "1", "2")
+    assert found.notes == ("At all votes, soft with seed 3 is left out: there is no such run of sls to pair it with.",)
+
+
+def test_numbers_of_votes_stand_in_panels_of_their_own(make_run):
+    found = collect(
+        [make_run(method, seed, votes=k) for k in ("all", 25, 5) for method in ("soft", "sls") for seed in range(2)]
+    )
+    assert [panel.votes for panel in found.panels] == ["5 votes an item", "25 votes an item", "all votes"]
+    assert len(found.sentences) == 9
+    assert found.sentences[0].startswith("5 votes an item. KL: ")
+
+
+def test_variants_of_a_method_are_told_apart(make_run):
+    found = collect([make_run("sls", hold=hold) for hold in (1, 5)] + [make_run("soft")])
+    assert found.methods == ("soft", "sls, hold 1", "sls, hold 5")
+
+
+def test_mixup_belongs_to_its_method(make_run):
+    assert collect([make_run("majority"), make_run("mixup", recipe={"mixup": 1.0})]).methods == ("majority", "mixup")
+
+
+def test_several_comparisons_are_refused_with_a_way_out(make_run):
+    other = {"name": "plants", "votes": "c" * 64}
+    runs = [make_run("soft"), make_run("sls"), make_run("soft", data=other)]
+    with pytest.raises(
+        InputError, match=r"belong to 2 comparisons.*\n  2 runs with data.name=pets.*\n  1 run with"
+    ) as error:
+        collect(runs)
+    assert "--where data.name=pets" in str(error.value)
+    assert collect(runs, where={"data.name": "plants"}).methods == ("soft",)
+    with pytest.raises(InputError, match=r"no run has data\.name=birds; the runs have: pets, plants"):
+        collect(runs, where={"data.name": "birds"})
+
+
+def test_the_same_data_under_another_name_are_the_same(make_run):
+    other = {"name": "animals"}
+    assert collect([make_run("soft"), make_run("sls", data=other)]).methods == ("soft", "sls")
+
+
+def test_another_recipe_is_another_comparison(make_run):
+    with pytest.raises(InputError, match=r"recipe\.epochs=6"):
+        collect([make_run("soft"), make_run("sls", recipe={"epochs": 9})])
+
+
+def test_no_runs():
+    with pytest.raises(InputError, match="no runs to compare"):
+        collect([])
+
+
+def test_no_shared_seed(make_run):
+    with pytest.raises(InputError, match=r"no seed is shared by all methods at all votes.*soft has 0; sls has 1"):
+        collect([make_run("soft", 0), make_run("sls", 1)])
+
+
+def test_a_seed_twice(make_run):
+    again = {"name": "animals"}
+    with pytest.raises(InputError, match="are both soft with seed 0; remove one"):
+        collect([make_run("soft"), make_run("soft", data=again)])
+
+
+def test_other_items_cannot_be_paired(make_run):
+    def moved(predictions):
+        predictions["ids"] = predictions["ids"][::-1]
+
+    with pytest.raises(InputError, match="same seed but other evaluation ids"):
+        collect([make_run("soft"), make_run("sls", edit=moved)])
+
+
+def test_a_damaged_run_is_named(make_run):
+    run = make_run("soft")
+    (run.path / "predictions.npz").write_bytes(b"PK\x03\x04 torn")
+    with pytest.raises(StoreError, match=f"run {run.name} is damaged"):
+        collect([run, make_run("sls")])
+
+
+@pytest.mark.parametrize("key", ["counts", "best_logits"])
+def test_a_run_that_lacks_something_is_named(make_run, key):
+    run = make_run("soft", edit=lambda predictions: predictions.pop(key))
+    with pytest.raises(DissensusError, match=f"{run.name}.*{key}"):
+        collect([run])
+
+
+def test_a_run_that_does_not_fit_itself_is_named(make_run):
+    run = make_run("soft", edit=lambda p: p.update(best_logits=p["best_logits"][1:]))
+    with pytest.raises(DissensusError, match=f"run {run.name} is not whole: its best_logits have the shape"):
+        collect([run])
+
+
+def test_methods_in_the_order_of_the_registry():
+    assert in_order(["zebra", "majority", "soft", "sls, hold 5", "ape"]) == [
+        "soft",
+        "sls, hold 5",
+        "majority",
+        "ape",
+        "zebra",
+    ]
