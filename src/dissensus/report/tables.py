@@ -1,0 +1,386 @@
+"""The comparison as tables: for a terminal, as CSV, Markdown and HTML, and as JSON.
+
+Tables that people read are made of :class:`Cell`; tables that programs read hold every number in full precision.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from dissensus.metrics import METRICS, Estimate
+from dissensus.report.comparison import HEADLINE, Comparison, Judgement, Measure, Panel
+from dissensus.report.phrases import listed
+from dissensus.report.rules import ALPHA, RULES
+from dissensus.stats import Interval, Verdict
+
+BEST = "*"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number as it is printed, with its interval; ``best`` only where a verdict supports it."""
+
+    text: str
+    detail: str = ""
+    best: bool = False
+
+    def __str__(self) -> str:
+        text = self.text + (BEST if self.best else "")
+        return f"{text} {self.detail}" if self.detail else text
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: a method, a method after its temperature, or a reference that is no method."""
+
+    name: str
+    kind: Literal["method", "tempered", "reference"]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a head, with what a reader has to know below."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+    def plain(self) -> list[list[str]]:
+        """The rows as text, the name first."""
+        return [[row.name, *map(str, row.cells)] for row in self.rows]
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A score as it is printed.
+
+    >>> number(0.35), number(float("inf")), number(float("nan")), number(-0.00001)
+    ('0.350', '∞', '–', '0.000')
+    """
+    if np.isnan(value):
+        return "–"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def p_value(value: float) -> str:
+    """A p-value as it is printed.
+
+    >>> p_value(0.0469), p_value(1.0), p_value(0.00002)
+    ('0.047', '1', '< 0.001')
+    """
+    if value >= 0.9995:
+        return "1"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def interval_cell(interval: Interval | None, best: bool = False, digits: int = 3) -> Cell:
+    """Mean and interval, ``0.352 [0.341, 0.361]``; the mean alone where there is no interval."""
+    if interval is None:
+        return Cell("–")
+    if np.isnan(interval.low):
+        return Cell(number(interval.mean, digits), best=best)
+    bounds = f"[{number(interval.low, digits)}, {number(interval.high, digits)}]"
+    return Cell(number(interval.mean, digits), bounds, best)
+
+
+def methods_table(comparison: Comparison, panel: Panel, checkpoint: str = "best", against: str = "human") -> Table:
+    """Methods × metrics: means over seeds with intervals, plain and after a temperature, with ceiling and floor."""
+    measured = {measure.metric for measure in panel.scores if measure.against == against}
+    metrics = [metric for metric in HEADLINE if metric in measured]
+    rows = [
+        Row(
+            method + (" + temperature" if tempered else ""),
+            "tempered" if tempered else "method",
+            tuple(_score_cell(panel, Measure(metric, tempered, checkpoint, against), method) for metric in metrics),
+        )
+        for tempered in (False, True)
+        for method in panel.methods
+        if any(method in panel.scores.get(Measure(m, tempered, checkpoint, against), {}) for m in metrics)
+    ]
+    if against == "human":
+        for name, references in (("human ceiling", comparison.ceilings), ("noise floor", comparison.floors)):
+            if any(metric in references for metric in metrics):
+                cells = tuple(_estimate_cell(references.get(metric)) for metric in metrics)
+                rows.append(Row(name, "reference", cells))
+    epoch = "best" if checkpoint == "best" else "last"
+    title = f"Methods at the {epoch} epoch" + ("" if against == "human" else ", against the true distribution")
+    return Table(
+        title,
+        ("method", *(heading(metric) for metric in metrics)),
+        tuple(rows),
+        _legend(comparison, panel, rows, metrics),
+    )
+
+
+def heading(metric: str) -> str:
+    """A metric's title with its direction.
+
+    >>> heading("kl")[-1], heading("accuracy")[-1]
+    ('↓', '↑')
+    """
+    higher = METRICS[metric].higher_is_better
+    return METRICS[metric].title + ("" if higher is None else " ↑" if higher else " ↓")
+
+
+def _score_cell(panel: Panel, measure: Measure, method: str) -> Cell:
+    judgement = panel.judgement(measure)
+    best = judgement is not None and method in judgement.best
+    return interval_cell(panel.interval(measure, method), best)
+
+
+def _estimate_cell(estimate: Estimate | None) -> Cell:
+    return Cell("–") if estimate is None else Cell(number(estimate.mean), f"± {number(estimate.sd)}")
+
+
+def _legend(comparison: Comparison, panel: Panel, rows: Sequence[Row], metrics: Sequence[str]) -> tuple[str, ...]:
+    seeds = len(panel.seeds)
+    notes = [
+        "One seed: there are no intervals, and nothing can be tested."
+        if seeds == 1
+        else f"Means over {seeds} paired seeds, with 95 % bootstrap intervals."
+    ]
+    if any(cell.best for row in rows for cell in row.cells):
+        notes.append(f"{BEST} beats another method and is beaten by none, by the rules; other columns are not judged.")
+    if any(row.kind == "tempered" for row in rows):
+        where = (
+            "cross-fitted over two halves of the evaluation items" if panel.cross_fitted else "on the selection items"
+        )
+        notes.append(f"+ temperature: one number a run, fitted by soft cross-entropy {where}.")
+    names = {row.name for row in rows}
+    if "human ceiling" in names:
+        notes.append(
+            "Human ceiling: half of the annotators predict the other half. A model may pass it, being less noisy than "
+            "few votes."
+        )
+    if "noise floor" in names:
+        notes.append("Noise floor: what a perfect model would score with this number of items and votes.")
+        notes += _near_floor(comparison, panel)
+    if "ece" in metrics:
+        notes.append(
+            "Accuracy and ECE are against the most frequent vote. A model that matches divided annotators is right "
+            "more often than it says, and ECE counts that as an error."
+        )
+    return tuple(notes)
+
+
+def _near_floor(comparison: Comparison, panel: Panel) -> list[str]:
+    """ECE is never 0: near its floor it ranks nothing, and that has to be said beside the number."""
+    floor = comparison.floors.get("ece")
+    scores = panel.intervals.get(Measure("ece"), {})
+    near = [method for method, i in scores.items() if floor is not None and i.mean <= floor.mean + 2 * floor.sd]
+    return (
+        [f"ECE cannot rank {listed(near)}: so near to the noise floor, differences are noise."] if len(near) > 1 else []
+    )
+
+
+def verdicts_table(panel: Panel, checkpoint: str = "best") -> Table:
+    """One row a pair of methods and rule: the difference, both p-values, and the verdict."""
+    rows = tuple(
+        Row(
+            judgement.measure.title,
+            "method",
+            (
+                Cell(f"{v.first} − {v.second}"),
+                interval_cell(v.difference, digits=4),
+                Cell(p_value(v.p_differ)),
+                Cell(p_value(v.p_same)),
+                Cell(outcome(v)),
+            ),
+        )
+        for judgement in panel.judgements
+        if judgement.checkpoint == checkpoint
+        for v in judgement.verdicts
+    )
+    head = ("metric", "pair", "difference", "p (differ)", "p (same)", "verdict")
+    return Table(f"Verdicts at the {checkpoint} epoch", head, rows, RULES_IN_WORDS)
+
+
+def outcome(verdict: Verdict) -> str:
+    """A verdict where the pair is named beside it."""
+    return {
+        "better": f"{verdict.winner} is better",
+        "better within the margin": f"{verdict.winner} is better, by less than {verdict.margin:g}",
+        "same": f"the same within {verdict.margin:g}",
+        "undecided": "undecided",
+    }[verdict.word]
+
+
+RULES_IN_WORDS = (
+    "Difference: first minus second, mean over seeds, with a 95 % bootstrap interval.",
+    "p (differ): two-sided exact Wilcoxon signed-rank test over paired seeds, Holm over all pairs of the metric.",
+    "p (same): equivalence within the margin, the larger of two one-sided t-tests, Holm over all pairs of the metric.",
+    f"A method is better where p (differ) < {ALPHA:g}; two are the same where p (same) < {ALPHA:g}; else undecided.",
+)
+
+
+def summary(comparison: Comparison, checkpoint: str = "best") -> list[Table]:
+    """What a terminal shows, a table for every number of votes: what the rules judge, and accuracy."""
+    measures = [Measure(rule.metric, rule.tempered, checkpoint) for rule in RULES]
+    measures.append(Measure("accuracy", checkpoint=checkpoint))
+    return [_summary(comparison, panel, [m for m in measures if m in panel.scores]) for panel in comparison.panels]
+
+
+def _summary(comparison: Comparison, panel: Panel, measures: Sequence[Measure]) -> Table:
+    rows = [
+        Row(method, "method", tuple(_score_cell(panel, measure, method) for measure in measures))
+        for method in panel.methods
+    ]
+    for name, references in (("human ceiling", comparison.ceilings), ("noise floor", comparison.floors)):
+        if references:
+            rows.append(Row(name, "reference", tuple(_estimate_cell(references.get(m.metric)) for m in measures)))
+    head = ("method", *(heading(m.metric) + (" + temperature" if m.tempered else "") for m in measures))
+    title = f"{comparison.data}, {panel.votes}, {measures[0].checkpoint if measures else 'best'} epoch"
+    return Table(title, head, tuple(rows), _legend(comparison, panel, rows, [m.metric for m in measures]))
+
+
+def to_markdown(table: Table) -> str:
+    """A table in Markdown; best values are bold, and so need no asterisk."""
+
+    def cell(cell: Cell) -> str:
+        return _escape((f"**{cell.text}**" if cell.best else cell.text) + (f" {cell.detail}" if cell.detail else ""))
+
+    lines = [
+        f"## {_escape(table.title)}",
+        "",
+        "| " + " | ".join(map(_escape, table.head)) + " |",
+        "|" + " --- |" * len(table.head),
+        *("| " + " | ".join([_escape(row.name), *map(cell, row.cells)]) + " |" for row in table.rows),
+        "",
+        *(f"- {_escape(note.replace(f'{BEST} beats', 'Bold: beats'))}" for note in table.notes),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def scores_csv(comparison: Comparison) -> str:
+    """Every measure of every method: mean, interval and number of seeds, a row each."""
+    head = ("votes", "method", "metric", "checkpoint", "tempered", "against", "seeds", "mean", "low", "high")
+    return _csv(
+        head,
+        (
+            (panel.votes, method, *_measure_fields(measure), len(panel.seeds), i.mean, i.low, i.high)
+            for panel in comparison.panels
+            for measure, methods in panel.intervals.items()
+            for method, i in methods.items()
+        ),
+    )
+
+
+def seeds_csv(comparison: Comparison) -> str:
+    """Every score of every run, a row each: what all other numbers are made of."""
+    head = ("votes", "method", "seed", "run", "metric", "checkpoint", "tempered", "against", "value")
+    return _csv(
+        head,
+        (
+            (panel.votes, method, seed, run.name, *_measure_fields(measure), float(value))
+            for panel in comparison.panels
+            for measure, methods in panel.scores.items()
+            for method, values in methods.items()
+            for seed, run, value in zip(panel.seeds, panel.runs[method], values, strict=True)
+        ),
+    )
+
+
+def verdicts_csv(comparison: Comparison) -> str:
+    """Every verdict, a row each."""
+    head = (
+        *("votes", "metric", "checkpoint", "tempered", "first", "second", "difference", "low", "high"),
+        *("p_differ", "p_same", "margin", "winner", "same", "verdict"),
+    )
+    return _csv(head, ((panel.votes, *_verdict_fields(j, v).values()) for panel, j, v in _all_verdicts(comparison)))
+
+
+def to_json(comparison: Comparison) -> str:
+    """The whole comparison as strict JSON; infinite and undefined numbers are null."""
+    content = {
+        "data": comparison.data,
+        "sentences": list(comparison.sentences),
+        "notes": list(comparison.notes),
+        "setting": dict(comparison.setting),
+        "ceilings": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.ceilings.items()},
+        "floors": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.floors.items()},
+        "panels": [_panel_json(panel) for panel in comparison.panels],
+    }
+    return json.dumps(_strict(content), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _panel_json(panel: Panel) -> dict[str, Any]:
+    return {
+        "votes": panel.votes,
+        "seeds": list(panel.seeds),
+        "methods": list(panel.methods),
+        "runs": {method: [run.name for run in runs] for method, runs in panel.runs.items()},
+        "scores": [
+            {
+                "method": method,
+                **measure._asdict(),
+                "mean": interval.mean,
+                "low": interval.low,
+                "high": interval.high,
+                "values": panel.scores[measure][method].tolist(),
+            }
+            for measure, methods in panel.intervals.items()
+            for method, interval in methods.items()
+        ],
+        "verdicts": [_verdict_fields(j, v) for j in panel.judgements for v in j.verdicts],
+        "sentences": [{**j.measure._asdict(), "sentence": j.sentence} for j in panel.judgements],
+    }
+
+
+def _measure_fields(measure: Measure) -> tuple[str, str, int, str]:
+    return measure.metric, measure.checkpoint, int(measure.tempered), measure.against
+
+
+def _all_verdicts(comparison: Comparison) -> Iterable[tuple[Panel, Judgement, Verdict]]:
+    return ((panel, j, verdict) for panel in comparison.panels for j in panel.judgements for verdict in j.verdicts)
+
+
+def _verdict_fields(judgement: Judgement, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "metric": judgement.rule.metric,
+        "checkpoint": judgement.checkpoint,
+        "tempered": int(judgement.rule.tempered),
+        "first": verdict.first,
+        "second": verdict.second,
+        "difference": verdict.difference.mean,
+        "low": verdict.difference.low,
+        "high": verdict.difference.high,
+        "p_differ": verdict.p_differ,
+        "p_same": verdict.p_same,
+        "margin": verdict.margin,
+        "winner": verdict.winner,
+        "same": bool(verdict.same),
+        "verdict": verdict.word,
+    }
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _strict(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(inner) for inner in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else None
+    return value
+
+
+def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows([repr(float(v)) if isinstance(v, float | np.floating) else v for v in row] for row in rows)
+    return text.getvalue()

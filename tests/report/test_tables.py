@@ -1,0 +1,156 @@
+"""Tables: the numbers of the comparison, marked only where a verdict supports it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from dissensus.metrics import METRICS
+from dissensus.report import Measure, collect, summary, to_json
+from dissensus.report.tables import (
+    methods_table,
+    number,
+    scores_csv,
+    seeds_csv,
+    to_markdown,
+    verdicts_csv,
+    verdicts_table,
+)
+
+
+def read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def cell(table, row: str, column: str):
+    found = next(r for r in table.rows if r.name == row)
+    return found.cells[[h.rstrip(" ↓↑") for h in table.head].index(column) - 1]
+
+
+def test_methods_and_metrics(comparison):
+    (panel,) = comparison.panels
+    table = methods_table(comparison, panel)
+    names = [row.name for row in table.rows]
+    assert names[:4] == ["soft", "sls", "multipass", "majority"]
+    assert names[4:8] == [f"{method} + temperature" for method in names[:4]]
+    assert names[8:] == ["human ceiling", "noise floor"]
+    values = panel.scores[Measure("soft_brier", tempered=True)]["sls"]
+    assert cell(table, "sls + temperature", "soft Brier").text == f"{values.mean():.3f}"
+    assert cell(table, "human ceiling", "KL").text == f"{comparison.ceilings['kl'].mean:.3f}"
+    assert {"KL ↓", "EntCorr ↑", "accuracy ↑"} <= set(table.head)
+
+
+def test_best_is_marked_only_where_a_verdict_supports_it(comparison):
+    (panel,) = comparison.panels
+    table = methods_table(comparison, panel)
+    assert [cell(table, method, "KL").best for method in panel.methods] == [True, True, True, False]
+    # soft Brier differs as much, but no rule judges it
+    assert not any(cell(table, method, "soft Brier").best for method in panel.methods)
+
+
+def test_against_the_truth(comparison):
+    (panel,) = comparison.panels
+    table = methods_table(comparison, panel, against="truth")
+    values = panel.scores[Measure("kl", against="truth")]["soft"]
+    assert cell(table, "soft", "KL").text == f"{values.mean():.3f}"
+    assert not any(row.kind == "reference" for row in table.rows)
+
+
+def test_verdicts_name_their_tests(comparison):
+    table = verdicts_table(comparison.panels[0])
+    assert len(table.rows) == 3 * 6
+    assert any("two-sided exact Wilcoxon" in note and "Holm" in note for note in table.notes)
+    verdict = comparison.panels[0].judgements[0].verdicts[2]
+    assert [c.text for c in table.rows[2].cells] == [
+        "soft − majority",
+        number(verdict.difference.mean, 4),
+        f"{verdict.p_differ:.3f}",
+        "1",
+        "soft is better",
+    ]
+
+
+def test_files_hold_every_number_in_full(comparison):
+    (panel,) = comparison.panels
+    rows = read(seeds_csv(comparison))
+    assert {row["metric"] for row in rows} == set(METRICS)
+    chosen = [
+        float(row["value"])
+        for row in rows
+        if (row["method"], row["metric"], row["checkpoint"], row["tempered"], row["against"])
+        == ("sls", "kl", "last", "1", "human")
+    ]
+    assert chosen == panel.scores[Measure("kl", tempered=True, checkpoint="last")]["sls"].tolist()
+    means = {
+        (r["method"], r["metric"], r["checkpoint"], r["tempered"], r["against"]): r
+        for r in read(scores_csv(comparison))
+    }
+    row = means["sls", "kl", "last", "1", "human"]
+    assert float(row["mean"]) == pytest.approx(np.mean(chosen), abs=1e-15)
+    assert float(row["low"]) < float(row["mean"]) < float(row["high"])
+    assert row["seeds"] == "8"
+
+
+def test_every_verdict_is_in_the_file(comparison):
+    rows = read(verdicts_csv(comparison))
+    assert len(rows) == 2 * 3 * 6
+    verdict = comparison.panels[0].judgements[0].verdicts[0]
+    assert (rows[0]["first"], rows[0]["second"], float(rows[0]["p_differ"])) == ("soft", "sls", verdict.p_differ)
+
+
+def test_json_is_strict(make_run):
+    def too_sure(predictions):
+        predictions["best_logits"][:] = np.eye(4, dtype=np.float32)[0] * 2000
+
+    found = collect([make_run("soft"), make_run("sls", edit=too_sure)])
+
+    def refuse(text):
+        raise AssertionError(text)
+
+    content = json.loads(to_json(found), parse_constant=refuse)
+    scores = {
+        (s["method"], s["metric"], s["checkpoint"], s["tempered"], s["against"]): s
+        for s in content["panels"][0]["scores"]
+    }
+    assert scores["sls", "kl", "best", False, "human"]["mean"] is None
+    assert (
+        scores["soft", "kl", "best", False, "human"]["values"] == found.panels[0].scores[Measure("kl")]["soft"].tolist()
+    )
+    assert content["sentences"] == list(found.sentences)
+    assert methods_table(found, found.panels[0]).rows[1].cells[0].text == "∞"
+
+
+def test_markdown(comparison):
+    text = to_markdown(methods_table(comparison, comparison.panels[0]))
+    lines = text.splitlines()
+    assert lines[0] == "## Methods at the best epoch"
+    assert lines[4].startswith("| soft | **0.1")
+    assert all(line.count("|") == lines[2].count("|") for line in lines[2:14])
+    assert "- Bold: beats another method" in text
+
+
+def test_markdown_escapes_names(make_run):
+    found = collect([make_run("a|b<script>")])
+    assert "| a\\|b&lt;script> |" in to_markdown(methods_table(found, found.panels[0]))
+
+
+def test_summary_fits_a_terminal(comparison):
+    (table,) = summary(comparison)
+    assert table.title == "pets, all votes, best epoch"
+    assert table.head == ("method", "KL ↓", "KL ↓ + temperature", "EntCorr ↑", "accuracy ↑")
+    rows = table.plain()
+    assert all(len(row) == len(table.head) for row in rows)
+    assert rows[0][1].startswith("0.1")
+    assert "*" in rows[0][1]
+
+
+def test_one_seed_has_no_intervals(make_run):
+    found = collect([make_run("soft"), make_run("sls")])
+    table = methods_table(found, found.panels[0])
+    assert all(not c.detail for row in table.rows if row.kind != "reference" for c in row.cells)
+    assert table.notes[0] == "One seed: there are no intervals, and nothing can be tested."
+    assert verdicts_table(found.panels[0]).rows == ()
