@@ -1,1 +1,24 @@
-""""""
+"""Stored runs to a judged comparison, its tables and figures, and a page that opens offline.
+
+Computing needs NumPy and SciPy alone; drawing and the page need ``dissensus[report]``.
+"""
+
+from dissensus.report.comparison import Comparison, Judgement, Measure, Panel, collect
+from dissensus.report.page import write_page
+from dissensus.report.rules import ALPHA, RULES, Rule
+from dissensus.report.tables import Table, summary, to_json
+
+__all__ = [
+    "ALPHA",
+    "RULES",
+    "Comparison",
+    "Judgement",
+    "Measure",
+    "Panel",
+    "Rule",
+    "Table",
+    "collect",
+    "summary",
+    "to_json",
+    "write_page",
+]

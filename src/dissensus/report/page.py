@@ -1,0 +1,252 @@
+"""The page: one HTML file that opens offline, with its figures and tables beside it as files of their own."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dissensus.base.errors import DissensusError, require
+from dissensus.base.files import written_whole
+from dissensus.datasets import DATASETS, Dataset, load, own_data
+from dissensus.records import StoredRun
+from dissensus.report import figures, rules, tables
+from dissensus.report.comparison import Comparison, Panel, collect
+from dissensus.report.gallery import gallery
+from dissensus.report.pairing import flat
+from dissensus.report.phrases import listed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure as the page embeds it."""
+
+    uri: str
+    alt: str
+    caption: str
+
+
+def write_page(
+    runs: Iterable[StoredRun] | Comparison, out: str | os.PathLike[str], data: Dataset | None = None
+) -> Path:
+    """Compare ``runs`` and write the page to ``out``: a name that ends in ``.html``, or a folder for ``index.html``.
+
+    Beside it stand ``figures/`` (PNG and SVG) and ``tables/`` (CSV and Markdown); the page itself needs neither. With
+    ``data``, or where the plans name a data set that is at hand, the gallery shows the pictures.
+    """
+    comparison = runs if isinstance(runs, Comparison) else collect(runs)
+    page = Path(out)
+    if page.suffix.lower() not in (".html", ".htm"):
+        page = page / "index.html"
+    content = _content(comparison, page.parent / "figures", data if data is not None else at_hand(comparison))
+    for name, text in table_files(comparison).items():
+        _write(page.parent / "tables" / name, text)
+    _write(page, _render(content))  # last: where there is a page, everything beside it is there too
+    return page
+
+
+def at_hand(comparison: Comparison) -> Dataset | None:
+    """The data that the runs were made with, if they can still be found where they were; None if not."""
+    source = comparison.runs[0].about.get("source") or {"name": comparison.data}
+    try:
+        if "votes" in source:
+            data = own_data(source["votes"], source["inputs"])
+        elif source["name"] in DATASETS:
+            data = load(source["name"], **source.get("options", {}))
+        else:
+            return None
+    except (DissensusError, OSError, KeyError, TypeError):
+        return None
+    same = all(digest == comparison.setting.get(f"data.{part}") for part, digest in data.digest().items())
+    return data if same else None
+
+
+def table_files(comparison: Comparison) -> dict[str, str]:
+    """Every table as a file: CSV for programs, Markdown for people."""
+    several = len(comparison.panels) > 1
+    files = {
+        "scores.csv": tables.scores_csv(comparison),
+        "seeds.csv": tables.seeds_csv(comparison),
+        "verdicts.csv": tables.verdicts_csv(comparison),
+        "comparison.json": tables.to_json(comparison),
+    }
+    for panel in comparison.panels:
+        end = f"-{panel.slug}" if several else ""
+        methods = [tables.methods_table(comparison, panel, checkpoint) for checkpoint in ("best", "last")]
+        verdicts = [tables.verdicts_table(panel, checkpoint) for checkpoint in ("best", "last")]
+        files[f"methods{end}.md"] = "\n".join(map(tables.to_markdown, methods))
+        files[f"verdicts{end}.md"] = "\n".join(map(tables.to_markdown, verdicts))
+    return files
+
+
+def _content(comparison: Comparison, folder: Path, data: Dataset | None) -> dict[str, Any]:
+    """Everything that the template shows."""
+    with figures.styled():
+        panels = [_panel_content(comparison, panel, folder) for panel in comparison.panels]
+        by_votes = _picture(
+            figures.by_votes_figure(comparison),
+            folder / "by-votes",
+            f"Scores of {listed(comparison.methods)} by the number of votes an item that they were trained on.",
+            "Means over seeds with 95 % intervals, by the number of votes that every training item was given.",
+        )
+        items = [
+            {
+                "item": item,
+                "picture": None if item.picture is None else _uri(item.picture, "image/png"),
+                "bars": _picture(
+                    figures.bars_figure(item),
+                    folder / f"gallery-{number}",
+                    _bars_in_words(item.classes, item.bars),
+                    "",
+                ),
+            }
+            for number, item in enumerate(gallery(comparison, data), 1)
+        ]
+    first = comparison.runs[0]
+    counts = first.predictions["counts"]
+    return {
+        "comparison": comparison,
+        "methods": listed(comparison.methods),
+        "looks": figures.looks(comparison.methods),
+        "facts": {
+            "evaluated": f"{len(counts):,}",
+            "classes": counts.shape[1],
+            "votes": f"{counts.sum(1).mean():.3g}",
+        },
+        "panels": panels,
+        "by_votes": by_votes,
+        "items": items,
+        "rules": _rules_in_words(),
+        "setting": {field: _told(value) for field, value in comparison.setting.items()},
+        "about": _about(comparison.runs),
+        "cross_fitted": any(panel.cross_fitted for panel in comparison.panels),
+    }
+
+
+def _panel_content(comparison: Comparison, panel: Panel, folder: Path) -> dict[str, Any]:
+    end = f"-{panel.slug}" if len(comparison.panels) > 1 else ""
+    methods, seeds = listed(panel.methods), len(panel.seeds)
+    over = "one seed" if seeds == 1 else f"{seeds} seeds"
+    judged = [j for j in panel.judgements if j.checkpoint == "best"]
+    truth = any(measure.against == "truth" for measure in panel.scores)
+    return {
+        "panel": panel,
+        "title": panel.votes.capitalize(),
+        "best": judged,
+        "last": [j for j in panel.judgements if j.checkpoint == "last"],
+        "last_agrees": _same_words(panel),
+        "methods": tables.methods_table(comparison, panel),
+        "methods_last": tables.methods_table(comparison, panel, "last"),
+        "methods_truth": tables.methods_table(comparison, panel, against="truth") if truth else None,
+        "verdicts": tables.verdicts_table(panel),
+        "verdicts_last": tables.verdicts_table(panel, "last"),
+        "differences": _picture(
+            figures.differences_figure(panel),
+            folder / f"differences{end}",
+            f"Paired differences between {methods} over {over}. " + " ".join(j.sentence for j in judged),
+            "A dot a seed, first method minus second; circle and bar: mean and 95 % interval. Coloured: the winner's "
+            "colour, where there is one. The grey band is what counts as the same.",
+        ),
+        "reliability": _picture(
+            figures.reliability_figure(panel),
+            folder / f"reliability{end}",
+            f"Reliability curves of {methods}: confidence against accuracy, and against the share of annotators.",
+            "Dots: 15 bins of equal mass, evaluation items of all seeds. Left, the line is that of smooth ECE; "
+            "right, it joins the bins. Below the diagonal a method is too sure. A method that matches divided "
+            "annotators lies on the diagonal on the right, and above it on the left, where only their most frequent "
+            "vote counts as right.",
+        ),
+        "entropy": _picture(
+            figures.entropy_figure(comparison, panel),
+            folder / f"entropy{end}",
+            f"Entropy of the predictions of {methods} against the entropy of the annotators, item by item.",
+            "Grey: items of all seeds. Line and band: median and quartiles of the model's entropy. ρ: Spearman "
+            "correlation, mean over seeds; the ceiling is what half of the annotators reach with the other half.",
+        ),
+        "learning": _picture(
+            figures.learning_figure(panel),
+            folder / f"learning{end}",
+            f"Soft NLL of {methods} on the evaluation items by epoch, over {over}.",
+            "Mean over seeds, with a band of one standard deviation. The mark is the best epoch.",
+        ),
+    }
+
+
+def _same_words(panel: Panel) -> bool:
+    words = {c: [j.words for j in panel.judgements if j.checkpoint == c] for c in ("best", "last")}
+    return words["best"] == words["last"]
+
+
+def _picture(figure: Figure | None, stem: Path, alt: str, caption: str) -> Picture | None:
+    """Both files of the figure, and the SVG as the page embeds it."""
+    if figure is None:
+        return None
+    paths = figures.save(figure, stem)
+    return Picture(_uri(paths["svg"].read_bytes(), "image/svg+xml"), alt, caption)
+
+
+def _uri(content: bytes, kind: str) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def _bars_in_words(classes: Iterable[str], bars: Mapping[str, Any]) -> str:
+    """The bars for those who cannot see them.
+
+    >>> _bars_in_words(["cat", "dog"], {"humans": [0.6, 0.4]})
+    'humans: cat 60 %, dog 40 %'
+    """
+    names = list(classes)
+    return "; ".join(
+        f"{source}: " + ", ".join(f"{name} {100 * share:.0f} %" for name, share in zip(names, shares, strict=True))
+        for source, shares in bars.items()
+    )
+
+
+def _rules_in_words() -> list[tuple[str, str]]:
+    """The rules as they are stated where they are made, head and text: there is no second wording to drift away."""
+    listing = (rules.__doc__ or "").partition("\n- ")[2].partition("\n\n")[0]
+    return [
+        (head, " ".join(text.split())) for head, _, text in (r.partition(": ") for r in listing.split("\n- ")) if text
+    ]
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        shown = ", ".join(map(str, value[:20]))
+        return shown + (f" and {len(value) - 20} more" if len(value) > 20 else "")
+    if isinstance(value, str) and len(value) == 64:
+        return value[:16] + "…"  # a digest
+    return "not set" if value is None else str(value)
+
+
+def _about(runs: Iterable[StoredRun]) -> dict[str, str]:
+    """What was recorded of how the runs were made: one value, or all that occur; folders stay private."""
+    seen: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for field, value in flat(run.about).items():
+            if field.split(".")[0] not in ("source", "data", "seconds", "started", "finished"):
+                seen.setdefault(field, {})[_told(value)] = None
+    return {field: ", ".join(values) for field, values in seen.items()}
+
+
+def _render(content: Mapping[str, Any]) -> str:
+    jinja2 = require("jinja2", extra="report")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("dissensus.report", package_path=""),
+        autoescape=True,  # names come from users' files
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return str(environment.get_template("page.html.j2").render(content))
+
+
+def _write(path: Path, text: str) -> None:
+    with written_whole(path) as part:
+        part.write_text(text, "utf-8")

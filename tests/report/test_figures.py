@@ -1,0 +1,91 @@
+"""Figures: each draws into the axes it is given, in every shape that data can have, and changes nothing global."""
+
+from __future__ import annotations
+
+import matplotlib
+import numpy as np
+import pytest
+
+from dissensus.report import collect, figures
+from dissensus.report.gallery import gallery
+from dissensus.report.views import differences, learning
+
+
+@pytest.fixture
+def ax():
+    with figures.styled():
+        yield figures.sheet(1, 4, 3)[1][0]
+
+
+def test_a_method_keeps_its_look():
+    one, many = figures.looks(["majority"]), figures.looks(["soft", "mine", "majority", "yours"])
+    assert one["majority"] == many["majority"]
+    assert len(set(many.values())) == 4
+    assert len(figures.looks([f"method {i}" for i in range(20)])) == 20
+
+
+def test_global_settings_are_left_alone(comparison):
+    before = dict(matplotlib.rcParams)
+    with figures.styled():
+        figures.learning_figure(comparison.panels[0])
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_differences_show_every_seed(comparison, ax):
+    (panel,) = comparison.panels
+    view = differences(panel, panel.judgements[0])
+    figures.plot_differences(view, ax)
+    assert [label.get_text() for label in ax.get_yticklabels()][2] == "soft − majority"
+    drawn = [dots.get_offsets()[:, 0] for dots in ax.collections]
+    np.testing.assert_allclose(drawn, view.values)
+    low, high = ax.get_xlim()
+    assert low < view.values.min()
+    assert high > view.values.max()
+
+
+def test_learning_curves_mark_the_best_epoch(comparison, ax):
+    view = learning(comparison.panels[0].runs["soft"])
+    figures.plot_learning({"soft": view}, ax)
+    curve, mark = ax.lines
+    np.testing.assert_array_equal(curve.get_ydata(), view.mean)
+    assert mark.get_xdata()[0] == view.best_epoch
+
+
+def test_bars_show_every_class(comparison, ax):
+    item = gallery(comparison)[0]
+    figures.plot_bars(item, ax)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(item.classes)
+    assert len(ax.patches) == 2 * len(item.bars) * len(item.classes)
+
+
+def test_one_seed_and_one_method(make_run):
+    found = collect([make_run("soft")])
+    (panel,) = found.panels
+    with figures.styled():
+        assert figures.differences_figure(panel) is None
+        assert figures.by_votes_figure(found) is None
+        assert figures.reliability_figure(panel) is not None
+        assert figures.entropy_figure(found, panel) is not None
+        assert figures.learning_figure(panel) is not None
+
+
+def test_diverged_methods_are_left_out(make_run):
+    def diverged(predictions):
+        predictions["best_logits"][:] = np.nan
+
+    found = collect([make_run("soft"), make_run("sls", edit=diverged)])
+    (panel,) = found.panels
+    with figures.styled():
+        assert len([ax for ax in figures.entropy_figure(found, panel).axes if ax.get_visible()]) == 1
+        only = collect([make_run("sls", edit=diverged)])
+        assert figures.reliability_figure(only.panels[0]) is None
+        assert figures.entropy_figure(only, only.panels[0]) is None
+
+
+def test_files_are_the_same_each_time(comparison, tmp_path):
+    with figures.styled():
+        for folder in ("one", "two"):
+            figures.save(figures.learning_figure(comparison.panels[0]), tmp_path / folder / "learning")
+    for kind in ("svg", "png"):
+        one, two = ((tmp_path / folder / f"learning.{kind}").read_bytes() for folder in ("one", "two"))
+        assert one == two

@@ -1,0 +1,177 @@
+"""The page: one file, whole and offline, whatever the runs and their names are."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dissensus.base.errors import MissingExtra, StoreError
+from dissensus.datasets import Dataset, load
+from dissensus.report import collect, page, write_page
+from dissensus.report.gallery import gallery
+from dissensus.votes import Votes
+
+VOID = {"meta", "img", "br"}
+
+
+class Outline(HTMLParser):
+    """Tags with their attributes, and the text; fails where tags do not close in order."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+        self.feed(html)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def written(comparison, tmp_path_factory) -> Path:
+    return write_page(comparison, tmp_path_factory.mktemp("page") / "out")
+
+
+@pytest.fixture(scope="module")
+def outline(written) -> Outline:
+    return Outline(written.read_text("utf-8"))
+
+
+def test_it_needs_nothing_from_outside(written, outline):
+    for tag, attributes in outline.tags:
+        assert tag not in ("script", "link", "iframe", "object", "base")
+        for name in ("src", "href", "srcset", "data", "action", "poster"):
+            assert attributes.get(name) is None or attributes[name].startswith(("data:", "#")), (tag, name)
+        assert not any(name.startswith("on") for name in attributes)
+    css = written.read_text("utf-8").partition("<style>")[2].partition("</style>")[0]
+    assert "url(" not in css
+    assert "@import" not in css
+
+
+def test_the_verdict_comes_first(comparison, outline):
+    text = " ".join(outline.text)
+    positions = [text.index(judgement.words) for judgement in comparison.panels[0].judgements[:3]]
+    assert positions == sorted(positions)
+    heads = ["The verdict", "Methods and metrics", "Pair by pair", "Seed by seed", "Is it as sure", "Does it doubt"]
+    heads += ["Learning curves", "Where people disagree most", "How it was made"]
+    order = [text.index(head) for head in heads]
+    assert order == sorted(order)
+    assert positions[-1] < order[1]
+
+
+def test_rules_plan_and_runs_are_told(comparison, outline):
+    text = " ".join(" ".join(outline.text).split())
+    assert "two-sided exact Wilcoxon over paired seeds, Holm over all pairs of methods, 5 %." in text
+    assert "recipe.epochs 6" in text
+    for run in comparison.runs:
+        assert run.name in text
+
+
+def test_everyone_can_read_it(outline):
+    assert all(attributes.get("alt") for attributes in outline.all("img"))
+    assert all(attributes.get("scope") for attributes in outline.all("th"))
+    assert outline.all("html")[0]["lang"] == "en"
+    assert len(outline.all("h1")) == 1
+
+
+def test_figures_and_tables_stand_beside_it(written):
+    names = {path.name for path in (written.parent / "figures").iterdir()}
+    for figure in ("differences", "reliability", "entropy", "learning", "gallery-1"):
+        assert {f"{figure}.png", f"{figure}.svg"} <= names
+    tables = {path.name for path in (written.parent / "tables").iterdir()}
+    assert tables == {"scores.csv", "seeds.csv", "verdicts.csv", "comparison.json", "methods.md", "verdicts.md"}
+    assert not list(written.parent.rglob(".part-*"))
+
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+
+
+def test_names_of_users_are_only_text_and_pages_are_alike(make_run, tmp_path, monkeypatch):
+    def renamed(predictions):
+        predictions["ids"] = np.array([f"{HOSTILE}{i}" for i in range(len(predictions["ids"]))])
+
+    monkeypatch.setattr(page, "gallery", partial(gallery, size=1))  # two pages: one item is enough
+    names = {"name": HOSTILE, "classes": [HOSTILE + c for c in "abcd"]}
+    runs = [make_run(method, data=names, edit=renamed) for method in ("soft", HOSTILE)]
+    one, two = (write_page(runs, tmp_path / folder).read_text("utf-8") for folder in ("one", "two"))
+    assert one == two
+    assert "<script" not in one
+    text = " ".join(Outline(one).text)
+    assert f"{HOSTILE}: soft and {HOSTILE}" in text
+    assert "one seed decides nothing" in text
+
+
+def test_several_numbers_of_votes_and_pictures(make_run, tmp_path):
+    runs = [make_run(method, votes=k, truth=False, select=False) for k in (5, "all") for method in ("soft", "sls")]
+    first = runs[0].predictions
+    data = Dataset(
+        "pets", np.zeros((60, 3, 4, 4), np.uint8), Votes.from_counts(first["counts"], items=list(first["ids"]))
+    )
+    out = write_page(runs, tmp_path / "deep" / "compare.html", data=data)
+    assert out == tmp_path / "deep" / "compare.html"
+    names = {path.name for path in (out.parent / "figures").iterdir()}
+    assert {"by-votes.svg", "learning-5-votes-an-item.png", "learning-all-votes.png"} <= names
+    html = out.read_text("utf-8")
+    outline = Outline(html)
+    assert len([a for a in outline.all("img") if a["src"].startswith("data:image/png")]) == 8
+    assert "cross-fitted over two halves" in html
+    assert "How many votes" in html
+
+
+def test_one_method_that_diverged(make_run, tmp_path):
+    def diverged(predictions):
+        predictions["best_logits"][:] = np.nan
+        predictions["last_logits"][:] = np.nan
+
+    html = write_page([make_run("soft", edit=diverged)], tmp_path).read_text("utf-8")
+    text = " ".join(Outline(html).text)
+    assert "not every seed has a finite score" in text
+    assert not re.search(r"\bnan\b", text)
+
+
+def test_data_are_found_again_and_checked(make_run):
+    data = load("glyphs", items=30)
+    made = {"name": "glyphs", **data.digest()}
+    run = make_run("soft", data=made)
+    run.about["source"] = {"name": "glyphs", "options": {"items": 30}}
+    assert page.at_hand(collect([run])).digest() == data.digest()
+    other = make_run("soft", 1, data=made)
+    other.about["source"] = {"name": "glyphs", "options": {"items": 31}}
+    assert page.at_hand(collect([other])) is None
+    lost = make_run("soft", 2, data=made)
+    lost.about["source"] = {"votes": "nowhere.csv", "inputs": "nowhere.npy"}
+    assert page.at_hand(collect([lost])) is None
+
+
+def test_a_place_that_cannot_be_written(comparison, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError, match="cannot write"):
+        write_page(comparison, tmp_path / "file" / "page")
+
+
+def test_a_missing_extra_is_named(comparison, tmp_path, monkeypatch):
+    def missing(module, extra):
+        raise MissingExtra(f"{module} {extra}")
+
+    monkeypatch.setattr("dissensus.report.figures.require", missing)
+    with pytest.raises(MissingExtra, match="matplotlib report"):
+        write_page(comparison, tmp_path)
+    assert not list(tmp_path.iterdir())
