@@ -86,7 +86,7 @@ _LOOKS = {
     "deterministic-control": Look("#CC79A7", "v"),
     "label-smoothing": Look("#56B4E9", "P"),
     "mixup": Look("#8C6D1F", "X"),
-    "shuffled-sls": Look("#7F7F7F", "*"),
+    "shuffled-sls": Look("#5E3C99", "*"),
 }
 
 
