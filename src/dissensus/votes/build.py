@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -34,26 +35,31 @@ def from_columns(
     names = None if classes is None else check_classes(classes)
 
     items = _id_column("item", items, place)
-    grouped = Grouped.of(items)
-    if isinstance(labels.dtype, pl.List):
-        codes, names, sets = _set_codes(labels, names, place)
-    else:
-        codes, names = _class_codes(labels, names, place)
-        sets = None
-    voted = codes >= 0
-    who, who_ids = _annotator_codes(annotators, voted, place)
-
+    grouped, (codes, names, sets), (who, who_ids) = side_by_side(
+        lambda: Grouped.of(items),
+        lambda: _label_codes(labels, names, place),
+        lambda: _annotator_codes(annotators, place),
+    )
     item = np.repeat(np.arange(len(grouped.sizes), dtype=np.int32), grouped.sizes)
     order, per_item, skipped = grouped.order, grouped.sizes, np.empty(0, np.int64)
+    voted = codes >= 0
     if not voted.all():
         kept = voted[order]
         per_item = np.bincount(item[kept], minlength=len(per_item))
         skipped = order[~kept & (per_item[item] > 0)]
         item, order = item[kept], order[kept]
-    item_ids = _ids("item", items.gather(grouped.first))
-    who = None if who is None else who[order]
+        who, who_ids = _of_votes(who, who_ids, voted)
+    if who is not None and (missing := (who < 0) & voted).any():
+        raise InputError(
+            f"{place(int(missing.argmax()))}: the annotator is missing. Fill it in, or leave all annotators out."
+        )
+    codes, (who, repeated), item_ids = side_by_side(
+        lambda: codes.astype(code_dtype(len(names) if sets is None else len(sets)))[order],
+        lambda: (None, []) if who is None else _with_repeated(item, who[order]),
+        lambda: _ids("item", items.gather(grouped.first)),
+    )
     return Votes(
-        codes=codes.astype(code_dtype(len(names) if sets is None else len(sets)))[order],
+        codes=codes,
         offsets=offsets_of(per_item),
         items=item_ids,
         classes=names,
@@ -61,8 +67,14 @@ def from_columns(
         label_sets=sets,
         annotators=who,
         annotator_names=who_ids,
-        notes=(*_unlabelled(skipped, place), *_repeated(item, who), *_without_votes(per_item, item_ids)),
+        notes=(*_unlabelled(skipped, place), *repeated, *_without_votes(per_item, item_ids)),
     )
+
+
+def side_by_side(*work: Callable[[], Any]) -> list[Any]:
+    """The results of functions that run in threads; NumPy and Polars let go of the interpreter while they work."""
+    with ThreadPoolExecutor(len(work)) as pool:
+        return [running.result() for running in [pool.submit(function) for function in work]]
 
 
 # -- what is odd, in words
@@ -73,15 +85,15 @@ def _unlabelled(rows: NDArray[np.int64], place: Place) -> list[str]:
     return [f"{len(rows)} rows have no label and are no votes (first: {place(int(rows.min()))})."] if len(rows) else []
 
 
-def _repeated(item: NDArray[np.int32], who: NDArray[np.int32] | None) -> list[str]:
-    if who is None or not len(who):
-        return []
+def _with_repeated(item: NDArray[np.int32], who: NDArray[np.int32]) -> tuple[NDArray[np.int32], list[str]]:
+    """The annotators, and how many of their votes come after another one by the same annotator on the same item."""
     pairs = item.astype(np.int64)
-    pairs *= int(who.max()) + 1
+    pairs *= int(who.max(initial=0)) + 1
     pairs += who
     pairs.sort()
     repeated = int((pairs[1:] == pairs[:-1]).sum())
-    return [f"{repeated} votes are by an annotator who had voted on the item before; all are kept."] * (repeated > 0)
+    told = f"{repeated} votes are by an annotator who had voted on the item before; all are kept."
+    return who, [told] if repeated else []
 
 
 def _without_votes(per_item: NDArray[np.int64], item_ids: Ids) -> list[str]:
@@ -272,30 +284,43 @@ def _ids(what: str, values: pl.Series) -> Ids:
     return values.to_numpy().astype(np.str_)
 
 
-def _annotator_codes(
-    column: pl.Series | None, voted: NDArray[np.bool_], place: Place
-) -> tuple[NDArray[np.int32] | None, Ids | None]:
-    """Numbers for annotators; only a row without a vote may be without one."""
+def _annotator_codes(column: pl.Series | None, place: Place) -> tuple[NDArray[np.int32] | None, Ids | None]:
+    """Numbers for annotators, -1 where there is none."""
     if column is None:
         return None, None
-    if column.null_count():
-        missing = column.is_null().to_numpy() & voted
-        if missing.any():
-            raise InputError(
-                f"{place(int(missing.argmax()))}: the annotator is missing. Fill it in, or leave all annotators out."
-            )
-    known = np.flatnonzero(voted)
-    kept = column if len(known) == len(column) else column.gather(known)
-    kept = _id_column("annotator", kept, lambda row: place(int(known[row])))
-    codes, values = numbered(kept)
-    if len(known) < len(column):
+    known = column.drop_nulls() if column.null_count() else column
+    rows = np.flatnonzero(column.is_not_null().to_numpy()) if len(known) < len(column) else None
+    known = _id_column("annotator", known, place if rows is None else lambda row: place(int(rows[row])))
+    codes, values = numbered(known)
+    if rows is not None:
         spread = np.full(len(column), -1, np.int32)
-        spread[known] = codes
+        spread[rows] = codes
         codes = spread
     return codes, _ids("annotator", values)
 
 
+def _of_votes(
+    who: NDArray[np.int32] | None, who_ids: Ids | None, voted: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32] | None, Ids | None]:
+    """Annotators renumbered so that those without any vote are gone."""
+    if who is None or who_ids is None:
+        return None, None
+    rows = np.flatnonzero(voted & (who >= 0))
+    codes, first = first_appearance(who[rows], len(who_ids))
+    spread = np.full(len(who), -1, np.int32)
+    spread[rows] = codes
+    return spread, who_ids[who[rows][first]]
+
+
 # -- labels
+
+
+def _label_codes(
+    labels: pl.Series, classes: tuple[Class, ...] | None, place: Place
+) -> tuple[NDArray[np.int32], tuple[Class, ...], NDArray[np.bool_] | None]:
+    if isinstance(labels.dtype, pl.List):
+        return _set_codes(labels, classes, place)
+    return *_class_codes(labels, classes, place), None
 
 
 def _class_codes(

@@ -7,7 +7,7 @@ import polars as pl
 
 from dissensus.base.errors import InputError
 from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, find, numbers_or_text, refuse_missing, whole_numbers
-from dissensus.votes.build import Place, from_columns
+from dissensus.votes.build import Place, from_columns, side_by_side
 from dissensus.votes.source import Source, Table
 from dissensus.votes.table import Votes
 
@@ -34,9 +34,11 @@ def read(source: Source, ask: Ask) -> Votes:
     place: Place = source.place
     if not source.typed:
         items, labels, annotators, place = _without_blank_lines(items, labels, annotators, place)
-        items = whole_numbers(items)
-        annotators = None if annotators is None else whole_numbers(annotators)
-        labels = as_labels(labels, ask)
+        items, labels, annotators = side_by_side(
+            lambda: whole_numbers(items),
+            lambda: as_labels(labels, ask),
+            lambda: None if annotators is None else whole_numbers(annotators),
+        )
     elif ask.separator is not None:
         labels = as_labels(labels, ask)
     return from_columns(items, labels, annotators, classes=ask.classes, ordered=ask.ordered, place=place)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dissensus.base.errors import InputError, unknown
-from dissensus.votes import long, matrix, wide
+from dissensus.votes import counts, long, saved, wide
 from dissensus.votes.ask import Ask
-from dissensus.votes.source import Source, Table, open_source
+from dissensus.votes.source import Document, Source, Table, open_source
 from dissensus.votes.table import Class, Votes, check_classes
 
 
@@ -27,8 +27,8 @@ class Reader:
 READERS = {
     "long": Reader("a row a vote", long.fits, long.read),
     "wide": Reader("a row an item, a column an annotator", wide.fits, wide.read),
-    "counts": Reader("a row an item, a column a class", matrix.fits, matrix.read),
-    "saved": Reader("written by votes.save", matrix.fits_saved, matrix.read_saved),
+    "counts": Reader("a row an item, a column a class", counts.fits, counts.read),
+    "saved": Reader("written by votes.save", saved.fits, saved.read),
 }
 
 
@@ -84,6 +84,11 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
     if fitting:
         told = ", or ".join(f'layout="{name}" ({READERS[name].shape})' for name in fitting)
         raise InputError(f"{source.name} can be read in two ways; say which: {told}.")
+    if isinstance(source, Document):
+        raise InputError(
+            f"{source.name} is one JSON document of a shape that is not known here; write one object a line (JSON "
+            "Lines) or hand over a data frame."
+        )
     columns = f" Its columns are {', '.join(source.columns[:20])}." if isinstance(source, Table) else ""
     raise InputError(
         f"{source.name} has no layout of votes that is known here.{columns} If a row is a vote, name its columns with "

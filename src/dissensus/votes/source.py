@@ -1,4 +1,4 @@
-"""What votes are read from: a text table, a typed table (JSON Lines, Parquet, a data frame) or arrays.
+"""What votes are read from: a text table, a typed table (JSON Lines, Parquet, a data frame), arrays, a JSON document.
 
 The kind is seen in the first bytes, never in the name alone. Readers ask a source for columns and, when something is
 wrong, for the place of a row.
@@ -73,9 +73,7 @@ class TextTable(Table):
     def cells(self, positions: Sequence[int]) -> list[pl.Series]:
         wanted = sorted({*positions, len(self.columns) - 1})  # a short row shows in its last cell
         try:
-            frame = pl.read_csv(
-                self.path, columns=wanted, separator=self.delimiter, infer_schema=False, low_memory=True
-            )
+            frame = pl.read_csv(self.path, columns=wanted, separator=self.delimiter, infer_schema=False)
         except pl.exceptions.PolarsError as why:
             self._refuse_text()
             self._refuse_ragged()
@@ -176,6 +174,14 @@ class Arrays(Source):
     arrays: dict[str, NDArray[Any]]
 
 
+@dataclass(frozen=True)
+class Document(Source):
+    """One JSON value, as export files are."""
+
+    name: str
+    content: Any
+
+
 def open_source(given: Any, delimiter: str | None = None) -> Source:
     """The source in a file or a data frame, recognised by its first bytes or by what it can do."""
     if isinstance(given, (str, os.PathLike)):
@@ -229,12 +235,8 @@ def _open_file(path: Path, delimiter: str | None) -> Source:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not start:
         raise InputError(f"{path.name} holds nothing but blanks, but a file of votes was expected.")
-    if start.startswith(b"{"):
-        return _open_json_lines(path)
-    if start.startswith(b"["):
-        raise InputError(
-            f"{path.name} is one JSON list; write one object a line (JSON Lines), or hand over a data frame."
-        )
+    if start.startswith((b"{", b"[")):
+        return _open_json(path)
     return TextTable(path, delimiter or _delimiter(path))
 
 
@@ -261,20 +263,34 @@ def _open_parquet(path: Path) -> TypedTable:
         raise InputError(f"{path.name} is a damaged Parquet file: {str(why).splitlines()[0]}.") from None
 
 
-def _open_json_lines(path: Path) -> TypedTable:
+def _open_json(path: Path) -> Source:
+    """JSON Lines if the first line is an object, else one document."""
     _refuse_not_utf8(path)
+    if _fault(next(_records(path))[1]) is None:
+        return _open_json_lines(path)
+    try:
+        return Document(path.name, json.loads(path.read_text(encoding="utf-8-sig")))
+    except ValueError as why:
+        raise InputError(f"{path.name} is neither one JSON document nor one JSON object a line: {why}.") from None
+
+
+def _open_json_lines(path: Path) -> TypedTable:
     try:
         frame = pl.read_ndjson(path, infer_schema_length=None)
     except pl.exceptions.PolarsError as why:
         for line, text in _records(path):
-            try:
-                fault = None if isinstance(json.loads(text), dict) else "is not an object"
-            except ValueError as error:
-                fault = f"is not JSON ({error})"
-            if fault:
+            if fault := _fault(text):
                 raise InputError(f"{path.name}, line {line} {fault}; one object a line was expected.") from None
         raise InputError(f"{path.name} could not be read as JSON Lines: {str(why).splitlines()[0]}.") from None
     return TypedTable(path.name, frame.lazy(), unit="line", path=path)
+
+
+def _fault(text: str) -> str | None:
+    """Why this line is no JSON object, if it is none."""
+    try:
+        return None if isinstance(json.loads(text), dict) else "is not an object"
+    except ValueError as why:
+        return f"is not JSON ({why})"
 
 
 def _records(path: Path) -> Iterator[tuple[int, str]]:

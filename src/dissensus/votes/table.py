@@ -152,14 +152,14 @@ class Votes:
 
     def counts(self) -> NDArray[np.int64]:
         """(items, classes): how many votes name the class."""
-        item = np.repeat(np.arange(self.n_items), self.votes_per_item)
+        cells = np.repeat(np.arange(self.n_items) * self.n_classes, self.votes_per_item)
         named: NDArray[Any] = self.codes
         if self.label_sets is not None:
             member = np.nonzero(self.label_sets)[1]
             size = self.label_sets.sum(1)
             named = member[ranges(offsets_of(size)[self.codes], size[self.codes])]
-            item = np.repeat(item, size[self.codes])
-        cells = item * self.n_classes + named
+            cells = np.repeat(cells, size[self.codes])
+        np.add(cells, named, out=cells, casting="unsafe")
         return np.bincount(cells, minlength=self.n_items * self.n_classes).reshape(self.n_items, self.n_classes)
 
     def frequencies(self) -> NDArray[np.float64]:
@@ -530,13 +530,15 @@ def first_appearance(codes: NDArray[Any], size: int) -> tuple[NDArray[np.int32],
     >>> first_appearance(np.array([4, 2, 4, 0]), 5)
     (array([0, 1, 0, 2], dtype=int32), array([0, 1, 3]))
     """
-    first = np.full(size, -1, np.int64)
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last assignment stays: the earliest position
-    new = np.zeros(len(codes) + 1, bool)
+    position = np.int32 if len(codes) < 1 << 31 else np.int64
+    first: NDArray[Any] = np.full(size, -1, position)
+    # the last assignment stays, which is that of the earliest position
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1, dtype=position)
+    new = np.zeros(len(codes), bool)
     new[first[first >= 0]] = True
-    at = np.flatnonzero(new[:-1])
+    at = np.flatnonzero(new)
     number = np.empty(size, np.int32)
-    number[codes[at]] = np.arange(len(at))
+    number[codes[at]] = np.arange(len(at), dtype=np.int32)
     return number[codes], at
 
 

@@ -14,7 +14,7 @@ from dissensus.votes import long
 from dissensus.votes.ask import ITEM, Ask, find, whole_numbers
 from dissensus.votes.build import Place
 from dissensus.votes.source import Arrays, Source, Table
-from dissensus.votes.table import ABOUT, Class, Votes
+from dissensus.votes.table import Class, Votes
 from dissensus.votes.wide import refuse_twice
 
 
@@ -40,16 +40,6 @@ def read(source: Source, ask: Ask) -> Votes:
     if not empty.size:
         return votes
     return replace(votes, notes=(f"{empty.size} items have no votes (first: {votes.items[empty[0]].item()!r}).",))
-
-
-def fits_saved(source: Source, ask: Ask) -> bool:
-    """Whether this is a file that ``votes.save`` wrote."""
-    return isinstance(source, Arrays) and ABOUT in str(source.arrays.get("about"))
-
-
-def read_saved(source: Source, ask: Ask) -> Votes:
-    assert isinstance(source, Arrays)
-    return Votes.load(source.path)
 
 
 def _read_arrays(source: Arrays, ask: Ask) -> Votes:

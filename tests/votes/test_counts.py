@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dissensus.base.errors import InputError
+from dissensus.votes import Votes, read_votes
+
+
+def test_counts_in_a_table(write):
+    expected = Votes.from_counts([[3, 1], [0, 2]], classes=["cat", "dog"], items=["a", "b"])
+    path = write("item,cat,dog\na,3,1\nb,0,2\n")
+    assert read_votes(path, layout="counts") == expected
+    assert read_votes(path, classes=["cat", "dog"]) == expected
+    assert read_votes(write("cat,dog\n3,1\n0,2\n\n")) == Votes.from_counts([[3, 1], [0, 2]], classes=["cat", "dog"])
+    assert read_votes(pl.DataFrame({"cat": [3, 0], "dog": [1, 2]})).counts().tolist() == [[3, 1], [0, 2]]
+
+
+def test_counts_without_a_header(write):
+    assert read_votes(write("1,1\n3,1\n0,2\n")).counts().tolist() == [[1, 1], [3, 1], [0, 2]]
+    path = write("0,1\n3,1\n")
+    assert read_votes(path, classes=[0, 1]).counts().tolist() == [[3, 1]]
+    assert read_votes(path, classes=["cat", "dog"]).counts().tolist() == [[0, 1], [3, 1]]
+    with pytest.raises(InputError, match=r"the first line of votes.csv, 0,1, may be the names of classes or the first"):
+        read_votes(path)
+
+
+def test_counts_in_arrays(tmp_path):
+    np.save(tmp_path / "counts.npy", [[3, 1], [0, 2]])
+    assert read_votes(tmp_path / "counts.npy") == Votes.from_counts([[3, 1], [0, 2]])
+    np.savez(tmp_path / "counts.npz", counts=[[3, 1], [0, 2]], items=["a", "b"], classes=["x", "y"])
+    assert read_votes(tmp_path / "counts.npz").items.tolist() == ["a", "b"]
+    assert read_votes(tmp_path / "counts.npz").classes == ("x", "y")
+    np.savez(tmp_path / "one.npz", [[3, 1], [0, 0]])
+    assert read_votes(tmp_path / "one.npz", classes=["x", "y"]).notes == ("1 items have no votes (first: 1).",)
+
+
+def test_saved_votes_are_read_too(tmp_path):
+    votes = Votes.from_records(items=["a", "b"], labels=["x", "y"], annotators=["p", "p"])
+    votes.save(tmp_path / "votes.npz")
+    assert read_votes(tmp_path / "votes.npz") == votes

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from dissensus.votes import Votes, read_votes
+
+
+def test_a_wide_table(write):
+    votes = read_votes(write("item,ann,bob,eve\na,yes,,no\nb,no,no,no\nc,,,\n"))
+    expected = Votes.from_records(
+        items=["a", "a", "b", "b", "b", "c"],
+        labels=["yes", "no", "no", "no", "no", None],
+        annotators=["ann", "eve", "ann", "bob", "eve", None],
+    )
+    assert votes == expected
+    assert votes.notes == ("1 items have no votes (first: 'c').",)
+
+
+def test_a_wide_table_of_ratings(write):
+    path = write("item,ann,bob\n1,5,3\n2,3,\n")
+    votes = read_votes(path, classes=range(1, 6), ordered=True)
+    assert votes.counts().tolist() == [[0, 0, 1, 0, 1], [0, 0, 1, 0, 0]]
+    assert votes.items.tolist() == [1, 2]
+    frame = pd.DataFrame({"item": [1, 2], "ann": [5, 3], "bob": [3, np.nan]})
+    assert read_votes(frame, classes=range(1, 6), ordered=True) == votes
+    assert (
+        read_votes(pl.DataFrame({"item": [1, 2], "ann": [5.0, 3.0], "bob": [3.0, np.nan]}), layout="wide").n_votes == 3
+    )
+
+
+def test_a_wide_table_with_another_name_for_items(write):
+    assert read_votes(write("ann,id,bob\nyes,a,no\nno,b,\n"), item="id").counts().tolist() == [[1, 1], [1, 0]]
+
+
+def test_several_labels_in_a_wide_table(write):
+    votes = read_votes(write("item,ann,bob\na,x|y,y\nb,x,\n"), separator="|")
+    assert votes.counts().tolist() == [[1, 2], [1, 0]]
