@@ -6,14 +6,39 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dissensus.base.errors import InputError, unknown
+from dissensus.datasets.cifar import cifar100_images
+from dissensus.datasets.cifar10h import load_cifar10h
+from dissensus.datasets.cifar10n import load_cifar10n
 from dissensus.datasets.dataset import Dataset
+from dissensus.datasets.folder import data_folder
 from dissensus.datasets.glyphs import load_glyphs
+from dissensus.datasets.official import OFFICIAL, data_path, get
 from dissensus.datasets.own import own_data
+from dissensus.datasets.svhn import svhn_images
 
-__all__ = ["DATASETS", "Dataset", "load", "own_data"]
+__all__ = [
+    "DATASETS",
+    "IMAGES",
+    "OFFICIAL",
+    "Dataset",
+    "data_folder",
+    "data_path",
+    "get",
+    "load",
+    "load_images",
+    "own_data",
+]
 
-DATASETS: dict[str, Callable[..., Dataset]] = {"glyphs": load_glyphs}
+DATASETS: dict[str, Callable[..., Dataset]] = {
+    "glyphs": load_glyphs,
+    "cifar10h": load_cifar10h,
+    "cifar10n": load_cifar10n,
+}
+IMAGES: dict[str, Callable[[], NDArray[np.uint8]]] = {"cifar100": cifar100_images, "svhn": svhn_images}
 
 
 def load(name: str, **options: Any) -> Dataset:
@@ -23,7 +48,7 @@ def load(name: str, **options: Any) -> Dataset:
     Dataset('glyphs', 40 items, images (3, 20, 20), 10 classes, ... votes)
     >>> load("glyph")
     Traceback (most recent call last):
-    dissensus.base.errors.InputError: unknown data set 'glyph'; did you mean 'glyphs'? Choose one of: glyphs
+    dissensus.base.errors.InputError: unknown data set 'glyph'; did you mean 'glyphs'? Choose one of: glyphs, ...
     """
     if name not in DATASETS:
         raise InputError(unknown("data set", name, DATASETS))
@@ -32,3 +57,15 @@ def load(name: str, **options: Any) -> Dataset:
         if option not in known:
             raise InputError(unknown(f"option of {name}", option, known))
     return DATASETS[name](**options)
+
+
+def load_images(name: str) -> NDArray[np.uint8]:
+    """Images without votes, (items, channels, height, width): what no learner here was trained on.
+
+    >>> load_images("cifar101")
+    Traceback (most recent call last):
+    dissensus.base.errors.InputError: unknown set of images 'cifar101'; did you mean 'cifar100'? Choose ...
+    """
+    if name not in IMAGES:
+        raise InputError(unknown("set of images", name, IMAGES))
+    return IMAGES[name]()
