@@ -40,7 +40,7 @@ class Download:
 class Official:
     """A data set by name; ``files`` are those it is read from, each with the reader that checks its structure."""
 
-    title: str
+    title: str  # short, for a table
     items: int
     licence: str
     files: Mapping[str, Callable[[Path], object]] = field(default_factory=dict)
@@ -98,34 +98,32 @@ DOWNLOADS = (
 )
 
 OFFICIAL = {
-    "glyphs": Official("Drawn shapes with votes whose truth is known; part of dissensus", 3_000, "Apache-2.0"),
+    "glyphs": Official("drawn shapes, votes of known truth", 3_000, "Apache-2.0"),
     "cifar10": Official(
-        "CIFAR-10: colour images of ten classes",
+        "images of 10 classes",
         60_000,
         "none stated",
         dict.fromkeys((*cifar.TRAIN, cifar.TEST), cifar.read_batch),
     ),
     "cifar10h": Official(
-        "CIFAR-10H: about 50 votes on each of CIFAR-10's test images",
+        "50 votes on CIFAR-10's test images",
         10_000,
         "CC BY-NC-SA 4.0",
         {cifar10h.COUNTS: cifar10h.read_counts, cifar.TEST: cifar.read_batch},
     ),
     "cifar10n": Official(
-        "CIFAR-10N: 3 votes on each of CIFAR-10's train images",
+        "3 votes on CIFAR-10's train images",
         50_000,
         "CC BY-NC 4.0",
         {cifar10n.HUMAN: cifar10n.read_human} | dict.fromkeys(cifar.TRAIN, cifar.read_batch),
     ),
     "cifar100": Official(
-        "CIFAR-100: colour images of a hundred other classes, the test part",
+        "images of 100 other classes, test part",
         10_000,
         "none stated",
         {cifar.TEST_100: cifar.read_batch_100},
     ),
-    "svhn": Official(
-        "SVHN: house numbers, the test part", 26_032, "non-commercial use only", {svhn.TEST: svhn.read_svhn}
-    ),
+    "svhn": Official("house numbers, test part", 26_032, "non-commercial", {svhn.TEST: svhn.read_svhn}),
 }
 
 
