@@ -1,1 +1,629 @@
-"""The command."""
+"""The command: ``dissensus demo | votes | train | compare | report | runs``.
+
+Every command prints what a person reads, or with ``--json`` what a program reads. Results go to standard output,
+progress and notes to standard error. Exit codes: 0 done, 1 a run failed, 2 a mistake in what was given, 130 stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from dissensus._version import __version__
+from dissensus.base.errors import DissensusError, InputError
+
+if TYPE_CHECKING:
+    from dissensus import report as reports
+    from dissensus.datasets import Dataset
+    from dissensus.experiment import Comparison, Event, Outcome, Plan
+    from dissensus.records import StoredRun
+    from dissensus.votes.summary import Summary
+
+STOPPED = 130  # what shells say of Ctrl-C
+
+out = Console()
+err = Console(stderr=True)
+
+app = typer.Typer(
+    name="dissensus",
+    help="Train on what annotators actually said, and see what collapsing their votes costs.",
+    epilog="New here? Run [bold]dissensus demo[/bold].",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+runs_app = typer.Typer(help="List, show and remove the runs of a store.", no_args_is_help=True)
+app.add_typer(runs_app, name="runs")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Store = Annotated[Path, typer.Option("--store", metavar="FOLDER", help="Where the runs are kept.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Trainings side by side, one thread each.")]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write the page.")]
+PlanFile = Annotated[Path | None, typer.Argument(metavar="[PLAN.toml]", help="A plan; options override what it says.")]
+Data = Annotated[str | None, typer.Option("--data", metavar="NAME", help="A named data set, such as glyphs.")]
+VotesOrK = Annotated[
+    str | None,
+    typer.Option(
+        "--votes",
+        metavar="FILE|K,...",
+        help="Your votes file; or, with --data or a plan, how many votes an item to train on: 5,10,all.",
+    ),
+]
+PerItem = Annotated[
+    str | None, typer.Option("--per-item", metavar="K,...", help="How many votes an item to train on: 5,10,all.")
+]
+Inputs = Annotated[
+    str | None, typer.Option("--inputs", metavar="FILE|FOLDER", help="Your features (.npy, .npz, ...) or images.")
+]
+Model = Annotated[str | None, typer.Option("--model", help="small-cnn, mlp; chosen by the inputs if left out.")]
+Epochs = Annotated[int | None, typer.Option("--epochs", help="Epochs of training.")]
+Target = Annotated[
+    str | None, typer.Option("--target", help="What the votes are turned into: shares, smoothed, dawid-skene.")
+]
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command; a user's mistake is one message and exit code 2, never a traceback."""
+    try:
+        code = app(args=arguments, standalone_mode=False) or 0
+    except DissensusError as error:
+        err.print(f"[bold red]{_kind(error)}:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
+        sys.exit(2)
+    except Exception as error:
+        if not hasattr(error, "exit_code"):  # not a wrong option but a mistake of ours, which deserves its traceback
+            raise
+        error.show()  # type: ignore[attr-defined]
+        sys.exit(error.exit_code)
+    if code == STOPPED:
+        err.print("Stopped. What is done is kept; the same command goes on from there.")
+    sys.exit(code)
+
+
+def _kind(error: DissensusError) -> str:
+    """The name of the error as it is documented: that of the first public class it belongs to."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == DissensusError.__module__)
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        out.print(__version__, highlight=False)
+        raise typer.Exit
+
+
+@app.command(epilog="Example: [bold]dissensus demo[/bold], then open dissensus-demo/index.html")
+def demo(
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Where to put the runs and the page.")] = Path(
+        "dissensus-demo"
+    ),
+    jobs: Jobs = 2,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """The whole flow on embedded data whose truth is known: four deliveries, eight seeds, about two minutes."""
+    from dissensus.experiment import DEMO
+
+    _compare(DEMO, folder / "runs", folder, jobs, as_json, quiet)
+
+
+@app.command(
+    "votes", epilog="Example: [bold]dissensus votes labels.csv --item task --annotator worker --label answer[/bold]"
+)
+def votes_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, JSONL, Parquet, npy or npz.")],
+    item: Annotated[str | None, typer.Option(help="The column with the items.")] = None,
+    annotator: Annotated[str | None, typer.Option(help="The column with the annotators.")] = None,
+    label: Annotated[str | None, typer.Option(help="The column with the labels.")] = None,
+    classes: Annotated[str | None, typer.Option(metavar="A,B,...", help="All classes, in their order.")] = None,
+    ordered: Annotated[bool, typer.Option("--ordered", help="The classes are ordered, as ratings are.")] = False,
+    layout: Annotated[
+        str | None, typer.Option(help="long, wide or counts, where a file can be read in two ways.")
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="What stands between the labels of one multi-label vote.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """How much do my annotators disagree? Reads a votes file and says what is in it."""
+    from dissensus.votes import read_votes
+    from dissensus.votes.summary import summary
+
+    votes = read_votes(
+        file,
+        item=item,
+        annotator=annotator,
+        label=label,
+        classes=_listed(classes),
+        ordered=ordered,
+        layout=layout,
+        separator=separator,
+    )
+    for note in votes.notes:
+        err.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
+    told = summary(votes)
+    if save is not None:
+        (votes.save if save.suffix == ".npz" else votes.write)(save)
+    if as_json:
+        _print_json(asdict(told) | {"notes": list(votes.notes)})
+    else:
+        _show_votes(file.name, told)
+        if save is not None:
+            out.print(f"Wrote {escape(str(save))}", highlight=False)
+
+
+@app.command(epilog="Example: [bold]dissensus train --data glyphs --method multipass --seed 0[/bold]")
+def train(
+    plan: PlanFile = None,
+    data: Data = None,
+    votes: VotesOrK = None,
+    inputs: Inputs = None,
+    method: Annotated[str | None, typer.Option("--method", help="How the votes are delivered.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0)] = None,
+    per_item: PerItem = None,
+    model: Model = None,
+    epochs: Epochs = None,
+    target: Target = None,
+    save_model: Annotated[
+        bool, typer.Option("--save-model", help="Keep the best epoch's weights beside the run, as model.safetensors.")
+    ] = False,
+    store: Store = Path("runs"),
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train one model, and keep its predictions and scores as a run."""
+    from dissensus.evaluation import records_of
+    from dissensus.experiment import carry_out
+    from dissensus.records import RunStore
+
+    comparison = _comparison(
+        plan,
+        data=_source(data, votes, inputs),
+        methods=[method] if method else None if plan else ["multipass"],
+        seeds=None if seed is None else [seed],
+        votes=_votes_an_item(votes, per_item),
+        model=model and {"name": model},
+        recipe=None if epochs is None else {"epochs": epochs},
+        target=target,
+    ).only()
+    with _waiting("Reading the data", quiet):
+        loaded = comparison.data.load()
+        (only,) = comparison.plans(loaded)
+    kept = RunStore(store)
+    if save_model and only.name in kept and not (kept.read(only.name).path / "model.safetensors").exists():
+        raise InputError(
+            f"run {only.name} is done already, without its weights. Remove it to make it again with them: "
+            f"dissensus runs rm {only.name} --store {store}"
+        )
+    with _epochs(only, quiet) as tick:
+        carry_out(
+            only, loaded, kept, tick, source=comparison.data.model_dump(exclude_defaults=True), keep_model=save_model
+        )
+    run = kept.read(only.name)
+    records = records_of(run)
+    if as_json:
+        _print_json({"run": run.name, "path": str(run.path), "records": [asdict(record) for record in records]})
+    else:
+        _show_run(run)
+
+
+@app.command(
+    epilog="Examples: [bold]dissensus compare --data glyphs --methods majority,soft,multipass --seeds 8[/bold]; "
+    "[bold]dissensus compare --votes labels.csv --inputs features.npy[/bold]; [bold]dissensus compare plan.toml[/bold]"
+)
+def compare(
+    plan: PlanFile = None,
+    data: Data = None,
+    votes: VotesOrK = None,
+    inputs: Inputs = None,
+    methods: Annotated[str | None, typer.Option("--methods", metavar="A,B,...", help="Methods to compare.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="N|A,B,...", help="So many seeds, or a list of seeds.")
+    ] = None,
+    per_item: PerItem = None,
+    model: Model = None,
+    epochs: Epochs = None,
+    target: Target = None,
+    store: Store = Path("runs"),
+    page: Out = Path("report"),
+    jobs: Jobs = 2,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """What should I train on? Methods × seeds × votes an item, a verdict, and the page.
+
+    Runs that are done are skipped, so a comparison can be stopped, resumed and extended.
+    """
+    comparison = _comparison(
+        plan,
+        data=_source(data, votes, inputs),
+        methods=_listed(methods),
+        seeds=_seeds(seeds),
+        votes=_votes_an_item(votes, per_item),
+        model=model and {"name": model},
+        recipe=None if epochs is None else {"epochs": epochs},
+        target=target,
+    )
+    _compare(comparison, store, page, jobs, as_json, quiet)
+
+
+@app.command(epilog="Example: [bold]dissensus report runs --where data.name=glyphs --out report[/bold]")
+def report(
+    store: Annotated[Path, typer.Argument(metavar="RUNS", help="The folder of a run store.")] = Path("runs"),
+    where: Annotated[
+        list[str] | None, typer.Option("--where", metavar="KEY=VALUE", help="Only runs whose plan says so.")
+    ] = None,
+    page: Out = Path("report"),
+    as_json: Json = False,
+) -> None:
+    """Write the page again from stored runs: verdict, tables, figures, gallery. No training, no torch."""
+    from dissensus.records import RunStore
+    from dissensus.report import collect
+
+    if not store.is_dir():
+        raise InputError(f"{store} is not a folder; the folder of a run store was expected.")
+    kept = RunStore(store)
+    if not kept.names():
+        raise InputError(f"{store} holds no runs. Make some with: dissensus compare --store {store}")
+    chosen = {}
+    for condition in where or []:
+        key, equals, value = condition.partition("=")
+        if not equals:
+            raise InputError(f"--where takes KEY=VALUE, such as data.name=glyphs, but was given {condition!r}.")
+        chosen[key] = value
+    _report(collect([kept.read(name) for name in kept.names()], where=chosen), page, None, as_json)
+
+
+@runs_app.command("list", epilog="Example: [bold]dissensus runs list --store runs[/bold]")
+def runs_list(store: Store = Path("runs"), as_json: Json = False) -> None:
+    """What is in a store: a line a run."""
+    from dissensus.records import RunStore
+
+    rows = [_run_row(run) for run in map(RunStore(store).read, RunStore(store).names())]
+    if as_json:
+        _print_json(rows)
+        return
+    if not rows:
+        out.print(f"No runs in {escape(str(store))}.", highlight=False)
+        return
+    _show_table("", list(rows[0]), [[str(value) for value in row.values()] for row in rows])
+
+
+@runs_app.command("show", epilog="Example: [bold]dissensus runs show 3f2a[/bold]")
+def runs_show(
+    name: Annotated[str, typer.Argument(help="The name of a run, or its first digits.")],
+    store: Store = Path("runs"),
+    as_json: Json = False,
+) -> None:
+    """One run: its plan, where it was made, its scores."""
+    from dissensus.evaluation import records_of
+    from dissensus.records import RunStore
+
+    kept = RunStore(store)
+    run = kept.read(kept.resolve(name))
+    if as_json:
+        records = [asdict(record) for record in records_of(run)]
+        _print_json({"run": run.name, "plan": run.plan, "about": run.about, "records": records})
+    else:
+        out.print_json(data={"plan": run.plan, "about": run.about})
+        _show_run(run)
+
+
+@runs_app.command("rm", epilog="Example: [bold]dissensus runs rm 3f2a 77b0[/bold]")
+def runs_rm(
+    names: Annotated[list[str], typer.Argument(help="Names of runs, or their first digits.")],
+    store: Store = Path("runs"),
+) -> None:
+    """Remove runs from a store."""
+    from dissensus.records import RunStore
+
+    kept = RunStore(store)
+    for name in [kept.resolve(name) for name in names]:  # all are found before the first is removed
+        kept.remove(name)
+        out.print(f"Removed {name}", highlight=False)
+
+
+# --- what the options say -------------------------------------------------------------------------------------------
+
+
+def _comparison(plan: Path | None, **options: Any) -> Comparison:
+    """The plan file, if any, overridden by the options that were given."""
+    from dissensus.experiment import Comparison
+
+    given = {key: value for key, value in options.items() if value is not None}
+    if plan is not None:
+        return Comparison.read(plan, **given)
+    if "data" not in given:
+        raise InputError(
+            "there is no data. Give --data NAME (such as glyphs), or --votes FILE and --inputs FILE, or a plan."
+        )
+    return Comparison(**given)
+
+
+def _source(data: str | None, votes: str | None, inputs: str | None) -> dict[str, str] | None:
+    """Where the data come from, as far as the options say."""
+    file = None if votes is None or _is_numbers(votes) else votes
+    source = {key: value for key, value in (("name", data), ("votes", file), ("inputs", inputs)) if value is not None}
+    return source or None
+
+
+def _votes_an_item(votes: str | None, per_item: str | None) -> list[int | str] | None:
+    """``--per-item``, or ``--votes`` where that is no file."""
+    if votes is not None and _is_numbers(votes):
+        if per_item is not None:
+            raise InputError("--votes and --per-item both say how many votes an item; give one of them.")
+        per_item = votes
+    if per_item is None:
+        return None
+    if not _is_numbers(per_item):
+        raise InputError(f'votes an item are whole numbers or "all", separated by commas, but {per_item!r} was given.')
+    return [part if part == "all" else int(part) for part in _listed(per_item) or []]
+
+
+def _listed(text: str | None) -> list[str] | None:
+    """Comma-separated names.
+
+    >>> _listed("soft, sls")
+    ['soft', 'sls']
+    """
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _is_numbers(text: str) -> bool:
+    return all(part == "all" or part.isdigit() for part in _listed(text) or [""])
+
+
+def _seeds(text: str | None) -> int | list[int] | None:
+    """``8`` is so many seeds; ``0,3,5`` or ``7,`` are these.
+
+    >>> _seeds("8"), _seeds("0,3,5"), _seeds("7,")
+    (8, [0, 3, 5], [7])
+    """
+    if text is None:
+        return None
+    parts = _listed(text) or [""]
+    if not all(part.isdigit() for part in parts):
+        raise InputError(f"--seeds takes a number of seeds (8) or a list of seeds (0,3,5), but was given {text!r}.")
+    return int(parts[0]) if "," not in text else [int(part) for part in parts]
+
+
+# --- carrying out -----------------------------------------------------------------------------------------------------
+
+
+def _compare(comparison: Comparison, store: Path, page: Path, jobs: int, as_json: bool, quiet: bool) -> None:
+    from dissensus import experiment
+    from dissensus.records import RunStore
+    from dissensus.report import collect
+
+    with _waiting("Reading the data", quiet):
+        data = comparison.data.load()
+        plans = comparison.plans(data)
+    for note in [*data.votes.notes, *comparison.notes()]:
+        err.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
+    kept = RunStore(store)
+    with _board(plans, quiet) as tell:
+        outcome = experiment.compare(plans, comparison.data, kept, jobs=jobs, progress=tell)
+    if outcome.failed:
+        _tell_failures(outcome)
+        raise typer.Exit(1)
+    with _waiting("Judging and drawing", quiet):
+        collected = collect([kept.read(plan.name) for plan in plans])
+    _report(collected, page, data, as_json)
+
+
+def _report(collected: reports.Comparison, page: Path, data: Dataset | None, as_json: bool) -> None:
+    from dissensus import report as reports
+
+    written = reports.write_page(collected, page, data=data)
+    if as_json:
+        _print_json(json.loads(reports.to_json(collected)) | {"page": str(written)})
+        return
+    for table in reports.summary(collected):
+        _show_table(table.title, table.head, table.plain(), [row.kind for row in table.rows])
+        for note in table.notes:
+            out.print(f"[dim]{escape(note)}[/]", highlight=False)
+    out.print()
+    for sentence in collected.sentences:
+        out.print(escape(sentence), highlight=False)
+    for note in collected.notes:
+        out.print(f"[dim]{escape(note)}[/]", highlight=False)
+    out.print(f"\nThe page: [bold]{escape(str(written))}[/]", highlight=False, soft_wrap=True)
+
+
+def _tell_failures(outcome: Outcome) -> None:
+    for event in outcome.failed:
+        err.print(
+            f"[bold red]Failed:[/] {escape(_told(event))} ({event.run})\n  {escape(event.message)}", highlight=False
+        )
+    err.print(f"{len(outcome.failed)} failed, {len(outcome.done) + len(outcome.skipped)} done and kept.")
+
+
+# --- progress ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _waiting(what: str, quiet: bool) -> Iterator[None]:
+    if quiet or not err.is_terminal:
+        yield
+        return
+    with err.status(f"{what} ..."):
+        yield
+
+
+def _bars() -> Progress:
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[told]}", markup=False),
+        TimeRemainingColumn(compact=True),
+        console=err,
+        transient=True,
+        expand=True,
+    )
+
+
+@contextmanager
+def _board(plans: Sequence[Plan], quiet: bool) -> Iterator[Any]:
+    """A bar for the whole comparison and one for every training under way; lines where there is no terminal."""
+    ended = 0
+
+    def line(event: Event) -> None:
+        nonlocal ended
+        if event.kind in ("done", "skipped", "failed"):
+            ended += 1
+            how = f"in {event.seconds:.1f} s" if event.kind == "done" else event.kind
+            err.print(f"{ended}/{len(plans)} {_told(event)}: {how}", highlight=False, markup=False)
+
+    if quiet:
+        yield None
+    elif not err.is_terminal:
+        yield line
+    else:
+        with _bars() as bars:
+            total = bars.add_task("All runs", total=len(plans), told="")
+            tasks: dict[str, TaskID] = {}
+
+            def bar(event: Event) -> None:
+                if event.kind == "started":
+                    tasks[event.run] = bars.add_task(_told(event), total=event.of, told="")
+                elif event.kind == "epoch":
+                    nll = "" if event.soft_nll is None else f"soft NLL {event.soft_nll:.3f}"
+                    bars.update(tasks[event.run], completed=event.epoch, told=nll)
+                else:
+                    if event.run in tasks:
+                        bars.remove_task(tasks.pop(event.run))
+                    bars.advance(total)
+
+            yield bar
+
+
+@contextmanager
+def _epochs(plan: Plan, quiet: bool) -> Iterator[Any]:
+    """Progress of one training."""
+    if quiet or not err.is_terminal:
+        yield None
+        return
+    with _bars() as bars:
+        task = bars.add_task(plan.method, total=plan.recipe.epochs, told="")
+
+        def tick(row: dict[str, Any]) -> None:
+            bars.update(task, completed=row["epoch"] + 1, told=f"soft NLL {row['soft_nll']:.3f}")
+
+        yield tick
+
+
+def _told(event: Event) -> str:
+    votes = "" if event.votes == "all" else f", {event.votes} votes"
+    return f"{event.method}{votes}, seed {event.seed}"
+
+
+# --- showing ----------------------------------------------------------------------------------------------------------
+
+
+def _print_json(content: Any) -> None:
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+
+
+def _show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], kinds: Sequence[str] = ()) -> None:
+    if title:
+        out.print(f"[bold]{escape(title)}[/]", highlight=False)
+    table = Table(header_style="bold", box=None, pad_edge=False, show_header=any(head), padding=(0, 2, 0, 0))
+    for i, name in enumerate(head):
+        table.add_column(escape(name), justify="right" if i and any(head) else "left")
+    for i, row in enumerate(rows):
+        style = "dim" if kinds and kinds[i] == "reference" else None
+        table.add_row(*map(escape, row), style=style)
+    out.print(table)
+
+
+def _show_votes(name: str, told: Summary) -> None:
+    few, mean, most = told.votes_per_item
+    kind = "multi-label" if told.multilabel else "ordered" if told.ordered else "single-label"
+    rows = [
+        (
+            "items",
+            f"{told.items:,}" + (f" ({told.items_without_votes:,} without votes)" if told.items_without_votes else ""),
+        ),
+        ("votes", f"{told.votes:,} ({few} to {most} an item, {mean:.1f} on average)"),
+        ("annotators", "not in the file" if told.annotators is None else f"{told.annotators:,}"),
+        ("classes", f"{len(told.classes)}, {kind}"),
+        ("unanimous items", _percent(told.unanimous)),
+        ("agreement of two votes", _percent(told.agreement)),
+        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats"),
+        (
+            f"Krippendorff's alpha ({'ordinal' if told.ordered else 'nominal'})",
+            "-" if told.alpha is None else f"{told.alpha:.3f}",
+        ),
+    ]
+    _show_table(name, ["", ""], rows)
+    shares = sorted(told.class_shares.items(), key=lambda pair: -pair[1])[:10]
+    out.print()
+    _show_table("Shares of the votes", ["class", "share"], [(name, _percent(share)) for name, share in shares])
+    if told.most_divided:
+        out.print()
+        divided = [
+            (str(one.item), f"{one.entropy:.3f}", ", ".join(f"{name}: {count}" for name, count in one.counts.items()))
+            for one in told.most_divided
+        ]
+        _show_table("Most divided items", ["item", "entropy", "votes"], divided)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _run_row(run: StoredRun) -> dict[str, Any]:
+    plan = run.plan
+    return {
+        "run": run.name,
+        "data": plan["data"]["name"],
+        "method": plan["method"],
+        "votes": plan["votes"],
+        "seed": plan["seeds"]["split"],
+        "model": plan["model"]["name"],
+        "epochs": plan["recipe"]["epochs"],
+        "best soft NLL": round(float(run.history["soft_nll"].min()), 4),
+    }
+
+
+def _show_run(run: StoredRun) -> None:
+    from dissensus.evaluation import records_of
+    from dissensus.metrics import METRICS
+
+    columns = [("best", False), ("best", True), ("last", False), ("last", True)]
+    values = {
+        (record.metric, record.checkpoint, record.tempered): record.value
+        for record in records_of(run)
+        if record.against == "human"
+    }
+    rows = [
+        [METRICS[metric].title, *(_number(values.get((metric, *column))) for column in columns)]
+        for metric in METRICS
+        if (metric, "best", False) in values
+    ]
+    head = ["", "best epoch", "tempered", "last epoch", "tempered"]
+    _show_table(f"{run.plan['method']}, seed {run.plan['seeds']['split']}: run {run.name}", head, rows)
+    out.print(f"\nThe run: [bold]{escape(str(run.path))}[/]", highlight=False, soft_wrap=True)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -20,7 +20,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal
 
-from dissensus.base.errors import DissensusError, InputError
+from dissensus.base.errors import DissensusError, InputError, StoreError
 from dissensus.datasets import Dataset
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.source import Source
@@ -68,7 +68,8 @@ def compare(
     """Carry out the plans that are not done yet.
 
     It can be killed at any time and called again. On Ctrl-C or SIGTERM nothing half-written stays, and
-    KeyboardInterrupt is raised. A run that fails is reported, with the reason, and the others go on.
+    KeyboardInterrupt is raised. A run that fails is reported, with the reason, and the others go on; where the store
+    itself cannot be written, the sweep ends with that error.
     """
     if jobs < 1:
         raise InputError(f"jobs must be a whole number of at least 1, but is {jobs}.")
@@ -159,6 +160,8 @@ class _Maker:
                 lambda row: say("epoch", epoch=int(row["epoch"]) + 1, soft_nll=float(row["soft_nll"])),
                 source=self.source.model_dump(exclude_defaults=True),
             )
+        except StoreError:
+            raise  # a full or read-only disk fails every run alike: the sweep ends here
         except DissensusError as error:
             say("failed", message=str(error))
         except Exception:  # whatever it was, the other runs go on; the traceback is told, not lost
@@ -171,7 +174,7 @@ class _Maker:
 class _Worker:
     """A process that makes the runs it is given, and the pipe to it.
 
-    It sends events, and None when it is free for the next run.
+    It sends events, None when it is free for the next run, or the error that no run could survive.
     """
 
     def __init__(self, source: Source, store: RunStore) -> None:
@@ -199,6 +202,8 @@ class _Worker:
             word = self.pipe.recv()
         except (EOFError, OSError):
             return False
+        if isinstance(word, StoreError):
+            raise word
         if word is None:
             self.plan, self.idle, self.begun = None, True, True
         else:
@@ -236,7 +241,12 @@ def _serve(pipe: Connection, source: Source, store: RunStore) -> None:
     with suppress(EOFError, OSError):
         pipe.send(None)
         while True:
-            make(pipe.recv(), pipe.send)
+            try:
+                make(pipe.recv(), pipe.send)
+            except StoreError as error:
+                error.__cause__ = None
+                pipe.send(error)
+                return
             pipe.send(None)
 
 

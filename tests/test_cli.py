@@ -1,0 +1,255 @@
+"""The command as a person types it: what it prints, what it leaves, and its exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dissensus.cli import main
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Call the command in an empty folder; returns exit code, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def own_data(tmp_path):
+    """Sixty items with four features and five votes each."""
+    rng = np.random.default_rng(0)
+    centre = rng.integers(0, 3, 60)
+    features = np.eye(4)[centre] + 0.3 * rng.normal(size=(60, 4))
+    np.save(tmp_path / "features.npy", features.astype(np.float32))
+    lines = ["item,annotator,label"]
+    for item in range(60):
+        for annotator in range(5):
+            label = centre[item] if rng.random() < 0.8 else rng.integers(0, 3)
+            lines.append(f"{item},a{annotator},{'abc'[label]}")
+    (tmp_path / "labels.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+OWN = ("--votes", "labels.csv", "--inputs", "features.npy")
+
+
+def test_help_teaches_with_an_example(run):
+    for command in (
+        ["demo"],
+        ["votes"],
+        ["train"],
+        ["compare"],
+        ["report"],
+        ["runs", "list"],
+        ["runs", "show"],
+        ["runs", "rm"],
+    ):
+        code, out, _ = run(*command, "--help")
+        assert code == 0
+        assert "Example" in out
+        assert f"dissensus {' '.join(command)}" in out
+
+
+def test_version(run):
+    from dissensus import __version__
+
+    assert run("--version")[:2] == (0, f"{__version__}\n")
+
+
+def test_votes_says_what_is_in_a_file(run, tmp_path):
+    (tmp_path / "labels.csv").write_text("task,worker,answer\nx,p,cat\nx,q,dog\ny,p,cat\ny,q,cat\n")
+    code, out, err = run("votes", "labels.csv", "--label", "answer", "--save", "votes.parquet")
+    assert code == 0, err
+    assert "50.0%" in out  # unanimous
+    assert "cat: 1, dog: 1" in out
+    assert (tmp_path / "votes.parquet").exists()
+    code, out, _ = run("votes", "votes.parquet", "--json")
+    told = json.loads(out)
+    assert (told["items"], told["votes"], told["annotators"]) == (2, 4, 2)
+    assert told["most_divided"][0]["item"] == "x"
+
+
+def test_train_keeps_a_run_and_weights_on_request(run, own_data):
+    from safetensors.numpy import load_file
+
+    code, out, err = run("train", *OWN, "--method", "soft", "--seed", 1, "--epochs", 2, "--save-model", "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert {record["metric"] for record in told["records"]} >= {"kl", "accuracy", "entropy_correlation"}
+    weights = load_file(own_data / told["path"] / "model.safetensors")
+    assert all(np.isfinite(array).all() for array in weights.values())
+    code, out, _ = run("runs", "show", told["run"][:6])
+    assert code == 0
+    assert "soft, seed 1" in out
+
+
+def test_compare_judges_skips_what_is_done_and_grows(run, own_data):
+    arguments = ("compare", *OWN, "--methods", "majority,soft", "--epochs", 2, "--jobs", 1)
+    code, out, err = run(*arguments, "--seeds", 2)
+    assert code == 0, err
+    assert "2 seeds can never" in out + err
+    assert "report/index.html" in out
+    assert (own_data / "report" / "index.html").stat().st_size > 10_000
+    code, _, err = run(*arguments, "--seeds", 3)
+    assert code == 0
+    assert err.count("skipped") == 4
+    assert err.count(" in ") >= 2
+    code, out, _ = run("runs", "list", "--json")
+    runs = json.loads(out)
+    assert len(runs) == 6
+    code, out, _ = run("report", "runs", "--out", "again", "--json")
+    told = json.loads(out)
+    assert told["data"]
+    assert (own_data / told["page"]).exists()
+    code, out, _ = run("runs", "rm", runs[0]["run"])
+    assert code == 0
+    assert len(json.loads(run("runs", "list", "--json")[1])) == 5
+
+
+def test_a_plan_file_and_options_that_override_it(run, own_data):
+    (own_data / "plan.toml").write_text(
+        'methods = ["majority", "multipass"]\nseeds = 1\nvotes = [3]\n'
+        '[data]\nvotes = "labels.csv"\ninputs = "features.npy"\n[recipe]\nepochs = 50\n'
+    )
+    code, out, err = run("compare", "plan.toml", "--epochs", 1, "--votes", "2,all", "--jobs", 1, "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert [panel["votes"] for panel in told["panels"]] == ["2 votes an item", "all votes"]
+    assert told["setting"]["recipe.epochs"] == 1
+    assert told["setting"]["recipe.lr"] == 0.05
+
+
+MISTAKES = {
+    "unknown column": ("labels.csv", b"task,who,what\n1,2,3\n", ["--label", "wat"], ["wat", "what"]),
+    "ragged": ("labels.csv", b"item,annotator,label\na,b,c\na,b,c,d,e\n", [], ["labels.csv", "line 3"]),
+    "empty": ("labels.csv", b"", [], ["labels.csv", "empty"]),
+    "header only": ("labels.csv", b"item,annotator,label\n", [], ["labels.csv"]),
+    "binary": ("labels.csv", bytes(range(256)) * 8, [], ["labels.csv"]),
+    "latin-1": ("labels.csv", "item,annotator,label\na,b,caf\u00e9\n".encode("latin-1"), [], ["labels.csv", "UTF-8"]),
+    "not in classes": ("labels.csv", b"item,annotator,label\na,p,cat\na,q,cow\n", ["--classes", "cat,dog"], ["cow"]),
+    "fraction": ("counts.csv", b"item,cat,dog\na,1,2\nb,1.5,0\n", ["--layout", "counts"], ["counts.csv", "1.5"]),
+    "negative": ("counts.csv", b"item,cat,dog\na,1,2\nb,-1,0\n", ["--layout", "counts"], ["counts.csv", "-1"]),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_bad_votes_file_gets_one_clear_sentence(run, tmp_path, mistake):
+    name, content, options, words = MISTAKES[mistake]
+    (tmp_path / name).write_bytes(content)
+    code, out, err = run("votes", name, *options, "--save", "kept.parquet")
+    assert code == 2
+    assert out == ""
+    assert err.startswith("InputError: ")
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+    assert not (tmp_path / "kept.parquet").exists()
+
+
+@pytest.mark.parametrize("kind", ["directory", "missing"])
+def test_what_is_no_file_is_named(run, tmp_path, kind):
+    if kind == "directory":
+        (tmp_path / "labels.csv").mkdir()
+    code, _, err = run("votes", "labels.csv")
+    assert code == 2
+    assert "directory" in err if kind == "directory" else "does not exist" in err
+
+
+def test_counts_with_nan_name_their_cell(run, tmp_path):
+    np.save(tmp_path / "counts.npy", np.array([[1.0, np.nan], [2.0, 1.0]]))
+    code, _, err = run("votes", "counts.npy")
+    assert code == 2
+    assert "row 0, column 1" in err
+
+
+COMPARE_MISTAKES = {
+    "no data": ([], "--data NAME"),
+    "unknown set": (["--data", "glyfs"], "did you mean 'glyphs'"),
+    "unknown method": ([*OWN, "--methods", "sotf"], "did you mean 'soft'"),
+    "half of the data": (["--votes", "labels.csv"], "votes and inputs"),
+    "more votes than there are": ([*OWN, "--per-item", "9"], "9 are asked for"),
+    "no number": ([*OWN, "--per-item", "few"], "whole numbers"),
+    "no seeds": ([*OWN, "--seeds", "0"], "seeds"),
+    "unknown model": ([*OWN, "--model", "mpl"], "did you mean 'mlp'"),
+    "a cnn on features": ([*OWN, "--model", "small-cnn"], "small-cnn"),
+    "no epochs": ([*OWN, "--epochs", "0"], "epochs"),
+    "unknown option": ([*OWN, "--epoch", "3"], "--epochs"),
+}
+
+
+@pytest.mark.parametrize("mistake", COMPARE_MISTAKES)
+def test_a_wrong_comparison_stops_before_it_starts(run, own_data, mistake):
+    options, word = COMPARE_MISTAKES[mistake]
+    code, _, err = run("compare", *options)
+    assert code == 2
+    assert word in err
+    assert "Traceback" not in err
+    assert not (own_data / "runs").exists()
+    assert not (own_data / "report").exists()
+
+
+def test_all_mistakes_of_a_plan_at_once_with_their_lines(run, own_data):
+    (own_data / "plan.toml").write_text(
+        'methods = ["sotf"]\nsedes = 3\n[data]\nname = "glyphs"\n[recipe]\nepochs = -3\n'
+    )
+    code, _, err = run("compare", "plan.toml")
+    assert code == 2
+    assert err.startswith("PlanError: ")
+    for word in ("plan.toml", "3 mistakes", "sotf", "sedes", "recipe.epochs", "line 2"):
+        assert word in err
+
+
+def test_items_without_inputs_are_named(run, own_data):
+    np.save(own_data / "features.npy", np.load(own_data / "features.npy")[:50])
+    code, _, err = run("compare", *OWN)
+    assert code == 2
+    assert "50" in err
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_store_that_cannot_be_written_ends_it(run, own_data, jobs):
+    (own_data / "runs").write_text("a file stands where the store should be")
+    code, _, err = run("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", jobs)
+    assert code == 2
+    assert "StoreError: cannot write to the run store runs: Not a directory." in err
+    assert "Traceback" not in err
+    assert not (own_data / "report").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_comparison_goes_on_where_it_was(own_data, number):
+    command = [sys.executable, "-m", "dissensus.cli", "compare", *OWN]
+    command += ["--methods", "majority,soft", "--seeds", "3", "--epochs", "40", "--jobs", "2"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, cwd=own_data, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        before = []
+        for line in process.stderr:
+            before.append(line)
+            if line.startswith("1/6"):
+                break
+        process.send_signal(number)
+        rest = process.stderr.read()
+        assert process.wait(30) == 130, "".join(before) + rest
+    assert "Traceback" not in rest
+    done = sorted(path.name for path in (own_data / "runs").iterdir() if not path.name.startswith("."))
+    assert 1 <= len(done) < 6
+    made = {name: (own_data / "runs" / name / "predictions.npz").stat().st_mtime_ns for name in done}
+    finished = subprocess.run(command, cwd=own_data, env=environment, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    for name, when in made.items():
+        assert (own_data / "runs" / name / "predictions.npz").stat().st_mtime_ns == when
+    assert finished.stderr.count("skipped") == len(done)
