@@ -15,7 +15,11 @@ def test_the_code_of_the_readme_runs_from_top_to_bottom(tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
     assert len(blocks) >= 3
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "\n".join(blocks)], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", "\n".join(blocks)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 

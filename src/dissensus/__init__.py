@@ -87,7 +87,9 @@ def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'dissensus' has no attribute {name!r}")
-    value = importlib.import_module(f"dissensus.{name}") if home == "dissensus" else getattr(importlib.import_module(home), name)
+    room = name if home == "dissensus" else home.removeprefix("dissensus.")
+    module = importlib.import_module(f"dissensus.{room}")
+    value = module if home == "dissensus" else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -1,4 +1,4 @@
-"""The command: ``dissensus demo | votes | train | compare | report | runs``.
+"""The command: ``dissensus demo | votes | train | compare | report | runs | data``.
 
 Every command prints what a person reads, or with ``--json`` what a program reads. Results go to standard output,
 progress and notes to standard error. Exit codes: 0 done, 1 a run failed, 2 a mistake in what was given, 130 stopped.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 from rich.table import Table
 
 from dissensus._version import __version__
@@ -30,6 +39,7 @@ if TYPE_CHECKING:
     from dissensus.records import StoredRun
     from dissensus.votes.summary import Summary
 
+WIDE = 110  # columns that a table of methods with intervals takes
 STOPPED = 130  # what shells say of Ctrl-C
 
 out = Console()
@@ -45,6 +55,8 @@ app = typer.Typer(
 )
 runs_app = typer.Typer(help="List, show and remove the runs of a store.", no_args_is_help=True)
 app.add_typer(runs_app, name="runs")
+data_app = typer.Typer(help="The official data sets: list them, get them, find them.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
@@ -337,6 +349,51 @@ def runs_rm(
         out.print(f"Removed {name}", highlight=False)
 
 
+@data_app.command("list", epilog="Example: [bold]dissensus data list[/bold]")
+def data_list(as_json: Json = False) -> None:
+    """The data sets that have a name, and whether they are here."""
+    from dissensus.datasets import OFFICIAL
+
+    if as_json:
+        keys = ("title", "items", "size", "licence", "there")
+        _print_json([{"name": name} | {key: getattr(data, key) for key in keys} for name, data in OFFICIAL.items()])
+        return
+    rows = [
+        [name, data.title, f"{data.items:,}", f"{data.size / 1e6:,.0f} MB", data.licence, "yes" if data.there else "no"]
+        for name, data in OFFICIAL.items()
+    ]
+    _show_table("", ["name", "what", "items", "download", "licence", "here"], rows)
+
+
+@data_app.command(
+    "get",
+    epilog="Examples: [bold]dissensus data get cifar10h[/bold]; "
+    "[bold]DISSENSUS_DATA=sets dissensus data get svhn[/bold]",
+)
+def data_get(
+    name: Annotated[str, typer.Argument(help="The name of a data set; see: dissensus data list.")], quiet: Quiet = False
+) -> None:
+    """Download a data set and all it needs; a download that broke off goes on, what is here and whole stays."""
+    from dissensus.datasets import data_path, get
+
+    with _downloads(quiet) as progress:
+        came = get(name, progress)
+    for path in came:
+        out.print(str(path), highlight=False, markup=False, soft_wrap=True)
+    if not came:
+        out.print(
+            f"{name} is already here, and whole: {data_path(name)}", highlight=False, markup=False, soft_wrap=True
+        )
+
+
+@data_app.command("path", epilog='Example: [bold]ls "$(dissensus data path cifar10h)"[/bold]')
+def data_path_command(name: Annotated[str | None, typer.Argument(help="The name of a data set.")] = None) -> None:
+    """The folder of the data sets, or that of one."""
+    from dissensus.datasets import data_path
+
+    out.print(str(data_path(name)), highlight=False, markup=False, soft_wrap=True)
+
+
 # --- what the options say -------------------------------------------------------------------------------------------
 
 
@@ -433,7 +490,9 @@ def _report(collected: reports.Comparison, page: Path, data: Dataset | None, as_
         _print_json(json.loads(reports.to_json(collected)) | {"page": str(written)})
         return
     for table in reports.summary(collected):
-        _show_table(table.title, table.head, table.plain(), [row.kind for row in table.rows])
+        detail_below = out.width < WIDE  # an interval under its mean, where four of them do not fit side by side
+        rows = [[row.name, *(_cell(cell, detail_below) for cell in row.cells)] for row in table.rows]
+        _show_table(table.title, table.head, rows, [row.kind for row in table.rows])
         for note in table.notes:
             out.print(f"[dim]{escape(note)}[/]", highlight=False)
     out.print()
@@ -527,6 +586,25 @@ def _epochs(plan: Plan, quiet: bool) -> Iterator[Any]:
         yield tick
 
 
+@contextmanager
+def _downloads(quiet: bool) -> Iterator[Callable[[str], Callable[[int, int | None], None]]]:
+    """A bar for every address that is downloaded."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=quiet) as bars:
+
+        def bar(url: str) -> Callable[[int, int | None], None]:
+            task = bars.add_task(escape(url.rpartition("/")[2]), total=None)
+            return lambda done, total: bars.update(task, completed=done, total=total)
+
+        yield bar
+
+
 def _told(event: Event) -> str:
     votes = "" if event.votes == "all" else f", {event.votes} votes"
     return f"{event.method}{votes}, seed {event.seed}"
@@ -583,6 +661,10 @@ def _show_votes(name: str, told: Summary) -> None:
         _show_table("Most divided items", ["item", "entropy", "votes"], divided)
 
 
+def _cell(cell: Any, detail_below: bool) -> str:
+    return str(cell).replace(" ", "\n", 1) if detail_below and cell.detail else str(cell)
+
+
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
@@ -604,8 +686,9 @@ def _run_row(run: StoredRun) -> dict[str, Any]:
 def _show_run(run: StoredRun) -> None:
     from dissensus.evaluation import records_of
     from dissensus.metrics import METRICS
+    from dissensus.records.record import Checkpoint
 
-    columns = [("best", False), ("best", True), ("last", False), ("last", True)]
+    columns: list[tuple[Checkpoint, bool]] = [("best", False), ("best", True), ("last", False), ("last", True)]
     values = {
         (record.metric, record.checkpoint, record.tempered): record.value
         for record in records_of(run)

@@ -58,7 +58,7 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
         ("item,label\na,caf\xe9\nb,y\n".encode("latin-1"), {}, "votes.csv, line 2 is not UTF-8 text: byte 6 .* 0xe9"),
         ("it\xe9m,label\na,x\n".encode("latin-1"), {}, "votes.csv, line 1 is not UTF-8 text"),
         (LONG.encode("utf-16"), {}, "votes.csv is UTF-16 text; save it as UTF-8"),
-        (gzip.compress(LONG.encode()), {}, "votes.csv is compressed; unpack it first"),
+        (gzip.compress(LONG.encode(), mtime=0), {}, "votes.csv is compressed; unpack it first"),
         (b"\x7fELF\x00\x01\x02", {}, "votes.csv is a binary file of a kind that is not known here"),
         (b"PK\x03\x04 a spreadsheet", {}, "A spreadsheet has to be saved as CSV"),
         (b"PAR1 and nothing", {}, "votes.csv is a damaged Parquet file"),

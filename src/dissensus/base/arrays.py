@@ -50,7 +50,8 @@ def as_simplex(name: str, value: ArrayLike) -> NDArray[np.float64]:
     if (low < 0).any():
         row = int(np.flatnonzero(low < 0)[0])
         raise InputError(
-            f"{name} must not be negative, but row {row} holds {low[row]:.6g}. If these are logits, pass softmax(logits)."
+            f"{name} must not be negative, but row {row} holds {low[row]:.6g}. "
+            "If these are logits, pass softmax(logits)."
         )
     sums = array.sum(1)
     wrong = np.abs(sums - 1) > SUM_TOLERANCE

@@ -25,6 +25,10 @@ class StoreError(DissensusError, OSError):
     """A run store that cannot be read or written."""
 
 
+class DownloadError(DissensusError, OSError):
+    """A file that could not be brought here; the message says how to bring it by hand."""
+
+
 class MissingExtra(DissensusError, ImportError):
     """A part of dissensus was used whose dependencies are not installed."""
 

@@ -22,10 +22,10 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=".part-", suffix=path.name, dir=path.parent)
         os.close(handle)
-        os.chmod(name, 0o666 & ~_umask())
+        part = Path(name)
+        part.chmod(0o666 & ~_umask())
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror or error}.") from None
-    part = Path(name)
     try:
         yield part
         part.replace(path)

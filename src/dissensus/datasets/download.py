@@ -14,17 +14,13 @@ from typing import IO, TypeAlias
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from dissensus.base.errors import DissensusError, StoreError
+from dissensus.base.errors import DissensusError, DownloadError, StoreError
 
 Progress: TypeAlias = Callable[[int, int | None], None]  # bytes that are here, and bytes in all where that is known
 
 TIMEOUT = 30  # seconds without a byte
 TRIES = 3  # connections that may break off before we give up
 _BLOCK = 1 << 18
-
-
-class DownloadError(DissensusError, OSError):
-    """A file that could not be brought here; the message says how to bring it by hand."""
 
 
 def fetch(url: str, path: Path, checksum: str, progress: Progress | None = None) -> None:
