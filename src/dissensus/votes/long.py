@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 
 from dissensus.base.errors import InputError
-from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, find, numbers_or_text, refuse_missing, whole_numbers
+from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, find, refuse_missing
 from dissensus.votes.build import Place, from_columns, side_by_side
+from dissensus.votes.numbers import numbers_or_text, whole_numbers
 from dissensus.votes.source import Source, Table
 from dissensus.votes.table import Votes
 

@@ -7,8 +7,9 @@ import polars as pl
 
 from dissensus.base.errors import InputError
 from dissensus.votes import long
-from dissensus.votes.ask import ITEM, Ask, find, refuse_missing, whole_numbers
+from dissensus.votes.ask import ITEM, Ask, find, refuse_missing
 from dissensus.votes.build import from_columns, without_blanks
+from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.source import Source, Table
 from dissensus.votes.table import Votes
 
