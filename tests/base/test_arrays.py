@@ -27,6 +27,10 @@ def test_no_items_are_a_simplex_too():
     ("value", "message"),
     [
         ([[0.5, 0.5], [0.7, 1.0]], r"row 1 sums to 1.7 \(1 of 2 rows are wrong\). If these are logits"),
+        (
+            [[3, 1], [0, 4]],
+            r"row 0 sums to 4 \(2 of 2 rows are wrong\). If these are counts, divide each row by its sum",
+        ),
         ([[1.5, -0.5]], "must not be negative, but row 0 holds -0.5. If these are logits"),
         ([[0.5, 0.5], [np.nan, 1]], "must be finite, but row 1 holds nan"),
         ([[np.inf, 0]], "row 0 holds inf"),
@@ -56,8 +60,11 @@ def test_counts_may_be_whole_floats_and_rows_may_be_empty_of_votes():
     ("value", "message"),
     [
         ([[1, 0], [0.5, 0.5]], "row 1, column 0 holds 0.5. Shares cannot be turned back into votes"),
-        ([[1.0, np.nan]], "row 0, column 1 holds nan"),
+        ([[1.0, np.nan]], "whole numbers of votes, but row 0, column 1 holds nan.$"),
         ([[1, -2]], "must not be negative, but row 0, column 1 holds -2"),
+        ([[1.0, np.inf]], "numbers of votes, but row 0, column 1 holds inf"),
+        ([[1, 2], [1e19, 1]], r"numbers of votes, but row 1, column 0 holds 1e\+19"),
+        (np.array([[2**63, 1]], np.uint64), "numbers of votes, but row 0, column 0 holds 9223372036854775808"),
     ],
 )
 def test_what_is_no_count_is_named(value, message):
@@ -67,7 +74,7 @@ def test_what_is_no_count_is_named(value, message):
 
 def test_labels_come_back_as_int64():
     assert as_labels("labels", np.array([0, 2], np.uint8), classes=3).dtype == np.int64
-    assert as_labels("labels", []).shape == (0,)
+    assert as_labels("labels", [], classes=3).shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -83,11 +90,6 @@ def test_labels_come_back_as_int64():
 def test_what_is_no_label_is_named(value, message):
     with pytest.raises(InputError, match=message):
         as_labels("labels", value, classes=3)
-
-
-def test_negative_labels_are_refused_without_a_number_of_classes():
-    with pytest.raises(InputError, match="item 0 has -1"):
-        as_labels("labels", [-1, 5])
 
 
 def test_same_length():

@@ -19,6 +19,7 @@ PerItem: TypeAlias = NDArray[np.float64]  # (items,), one number an item
 Index: TypeAlias = NDArray[np.integer] | slice | None  # positions of items; None means all
 
 SUM_TOLERANCE = 1e-3  # rows of float32 or half-precision probabilities of a thousand classes stay well within this
+MOST_VOTES = 1 << 53  # in a cell: up to here every whole number is a float64, too
 
 
 def as_matrix(name: str, value: ArrayLike) -> NDArray[Any]:
@@ -46,20 +47,21 @@ def as_simplex(name: str, value: ArrayLike) -> NDArray[np.float64]:
     if not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array).all(1))[0])
         raise InputError(f"{name} must be finite, but row {row} holds {array[row][~np.isfinite(array[row])][0]}.")
-    low = array.min(1, initial=0.0)
-    if (low < 0).any():
-        row = int(np.flatnonzero(low < 0)[0])
+    if array.min(initial=0.0) < 0:
+        row = int(np.flatnonzero((array < 0).any(1))[0])
         raise InputError(
-            f"{name} must not be negative, but row {row} holds {low[row]:.6g}. "
+            f"{name} must not be negative, but row {row} holds {array[row].min():.6g}. "
             "If these are logits, pass softmax(logits)."
         )
-    sums = array.sum(1)
+    sums = np.einsum("ij->i", array)  # a quarter of the time of array.sum(1) for ten classes
     wrong = np.abs(sums - 1) > SUM_TOLERANCE
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
+        counts = bool((array == np.floor(array)).all())
         raise InputError(
             f"{name} must have rows that sum to 1, but row {row} sums to {sums[row]:.6g} "
-            f"({int(wrong.sum())} of {len(sums)} rows are wrong). If these are logits, pass softmax(logits)."
+            f"({int(wrong.sum())} of {len(sums)} rows are wrong). "
+            f"If these are {'counts, divide each row by its sum' if counts else 'logits, pass softmax(logits)'}."
         )
     return array
 
@@ -67,30 +69,33 @@ def as_simplex(name: str, value: ArrayLike) -> NDArray[np.float64]:
 def as_counts(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """``value`` as whole, non-negative numbers of votes; rows may be empty of votes."""
     array = as_matrix(name, value)
-    if array.dtype.kind == "f":
-        bad = ~np.isfinite(array) | (array != np.floor(array))
-        if bad.any():
-            row, column = np.argwhere(bad)[0]
-            raise InputError(
-                f"{name} must hold whole numbers of votes, but row {row}, column {column} holds "
-                f"{array[row, column]:.6g}. Shares cannot be turned back into votes; pass the counts."
-            )
+    if array.dtype.kind == "f" and (bad := array != np.floor(array)).any():
+        row, column = np.argwhere(bad)[0]
+        hint = " Shares cannot be turned back into votes; pass the counts." if 0 < array[row, column] < 1 else ""
+        raise InputError(
+            f"{name} must hold whole numbers of votes, but row {row}, column {column} holds "
+            f"{array[row, column]:.6g}.{hint}"
+        )
     if (array < 0).any():
         row, column = np.argwhere(array < 0)[0]
         raise InputError(f"{name} must not be negative, but row {row}, column {column} holds {array[row, column]}.")
+    if (array > MOST_VOTES).any():
+        row, column = np.argwhere(array > MOST_VOTES)[0]
+        raise InputError(f"{name} must be numbers of votes, but row {row}, column {column} holds {array[row, column]}.")
     return array.astype(np.int64)
 
 
-def as_labels(name: str, value: ArrayLike, classes: int | None = None) -> Labels:
-    """``value`` as class indices, below ``classes`` if that is given."""
+def as_labels(name: str, value: ArrayLike, classes: int) -> Labels:
+    """``value`` as class indices below ``classes``."""
     array = np.asarray(value)
     if array.ndim != 1:
         raise InputError(f"{name} must have the shape (items,), but its shape is {array.shape}.")
     if array.dtype.kind not in "iu" and array.size:
         raise InputError(f"{name} must be class indices (integers), but its dtype is {array.dtype}.")
-    if array.size and (array.min() < 0 or (classes is not None and array.max() >= classes)):
-        bad = int(np.flatnonzero((array < 0) | (array >= (classes if classes is not None else np.inf)))[0])
-        raise InputError(f"{name} must lie in 0 to {(classes or 1) - 1}, but item {bad} has {array[bad]}.")
+    outside = (array < 0) | (array >= classes)
+    if outside.any():
+        item = int(outside.argmax())
+        raise InputError(f"{name} must lie in 0 to {classes - 1}, but item {item} has {array[item]}.")
     return array.astype(np.int64)
 
 
@@ -99,5 +104,5 @@ def same_length(**arrays: Any) -> int:
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise InputError(f"these must have one row an item and be equally long, but {told}.")
+        raise InputError(f"these must be equally long, but {told}.")
     return next(iter(lengths.values()))
