@@ -109,6 +109,34 @@ def test_ids_are_numbers_only_if_that_loses_nothing(write):
         assert items == ["7", odd]
 
 
+@pytest.mark.parametrize("end", ["\n", ""])
+@pytest.mark.parametrize(
+    ("odd", "expected"), [("8", 8), ("008", "008"), ("+8", "+8"), ("-0", "-0"), ("x", "x"), ("8.5", "8.5"), ('"8"', 8)]
+)
+def test_a_file_of_numbers_with_something_odd_late_in_it(write, odd, expected, end):
+    rows = "".join(f"{item},{item % 2}\n" for item in range(10, 2010))
+    votes = read_votes(write(f"item,label\n{rows}{odd},1{end}"))
+    assert votes.items[-1] == expected
+    assert votes.items[0] == (10 if isinstance(expected, int) else "10")
+    assert votes.counts().sum(0).tolist() == [1000, 1001]
+
+
+def test_a_file_of_numbers_with_gaps_and_blank_lines(write):
+    rows = "".join(f"{item},{item % 2}\n" for item in range(2000))
+    votes = read_votes(write(f"item,label\n{rows}\n2000,\n"))
+    assert (votes.n_items, votes.n_votes) == (2001, 2000)
+    with pytest.raises(InputError, match="line 2002 has 1 cells"):
+        read_votes(write(f"item,label\n{rows}2000\n"))
+    with pytest.raises(InputError, match="line 2002 has 3 cells"):
+        read_votes(write(f"item,label\n{rows}2000,1,1\n"))
+
+
+def test_a_file_of_numbers_can_be_text_if_classes_are(write):
+    path = write("item,label\n1,10\n2,9\n")
+    assert read_votes(path, classes=["9", "10"]).counts().tolist() == [[0, 1], [1, 0]]
+    assert read_votes(path, separator="|").multilabel
+
+
 def test_labels_are_numbers_if_all_are(write):
     assert read_votes(write("item,label\na,10\nb,9\n")).classes == (9, 10)
     assert read_votes(write("item,label\na,1.0\nb,2.0\n")).classes == (1, 2)

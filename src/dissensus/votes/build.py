@@ -168,8 +168,8 @@ class Grouped:
     def _by_hash(cls, column: pl.Series) -> Grouped:
         """Equal values have equal hashes, so one sort of hashes brings them together: 10^7 text ids in a second.
 
-        Values count as equal if 64 bits of one hash and at least 32 of another are, which happens to two different
-        ones among a billion with a chance of 10^-11.
+        Values count as equal if 64 bits of one hash and at least 32 of another are. Among a billion different ones
+        the chance that any two are taken for the same is below 10^-11.
         """
         order, coarse = _sorted_with_position(column.hash(seed=1).to_numpy())
         fine = column.hash(seed=2).to_numpy()[order]
@@ -178,25 +178,30 @@ class Grouped:
         for low, high in zip(np.searchsorted(coarse, mixed), np.searchsorted(coarse, mixed, "right"), strict=True):
             again = low + np.argsort(fine[low:high], kind="stable")
             order[low:high], fine[low:high] = order[again], fine[again]
-        new = np.ones(len(order), bool)
-        new[1:] = ~same | (fine[1:] != fine[:-1])
-        starts = np.flatnonzero(new)
-        sizes = np.diff(starts, append=len(order))
+        starts, sizes = _runs(same & (fine[1:] == fine[:-1]), len(order))
         appeared = np.argsort(order[starts])
         starts, sizes = starts[appeared], sizes[appeared]
         return cls(order=order[ranges(starts, sizes)], sizes=sizes, first=order[starts])
 
     @classmethod
     def _by_number(cls, column: pl.Series) -> Grouped:
-        codes, first = _first_appearance(column)
-        sizes = np.bincount(codes, minlength=len(first))
-        if (codes[1:] >= codes[:-1]).all():
-            return cls(order=np.arange(len(codes)), sizes=sizes, first=first)
-        return cls(order=_sorted_with_position(codes)[0], sizes=sizes, first=first)
+        """For numbers that lie close together a table of where each first appears makes groups, already in order."""
+        values, low, high = _from_zero(column)
+        position = np.int32 if len(values) < 1 << 31 else np.int64
+        first = np.empty(high - low + 1, position)
+        # the last assignment stays, which is that of the earliest position
+        first[values[::-1]] = np.arange(len(values) - 1, -1, -1, dtype=position)
+        group = first[values]
+        if (group[1:] >= group[:-1]).all():
+            order, key = np.arange(len(group)), group
+        else:
+            order, key = _sorted_with_position(group)
+        starts, sizes = _runs(key[1:] == key[:-1], len(key))
+        return cls(order=order, sizes=sizes, first=order[starts])
 
 
 def numbered(column: pl.Series) -> tuple[NDArray[np.int32], pl.Series]:
-    """Numbers for the values of a column in the order in which they first appear, -1 for none, and these values.
+    """Numbers for the values of a column, -1 for none, and what values they stand for.
 
     >>> codes, values = numbered(pl.Series(["b", None, "a", "b"]))
     >>> codes, values.to_list()
@@ -207,8 +212,7 @@ def numbered(column: pl.Series) -> tuple[NDArray[np.int32], pl.Series]:
         codes[column.is_not_null().to_numpy()], values = numbered(column.drop_nulls())
         return codes, values
     if _close_together(column):
-        codes, first = _first_appearance(column)
-        return codes, column.gather(first)
+        return _numbered_in_order(column)
     if column.dtype == pl.String:  # few values here (classes, annotators), for which this beats the sort of Grouped
         values = column.unique(maintain_order=True)
         return column.cast(pl.Enum(values)).to_physical().cast(pl.Int32).to_numpy(), values
@@ -218,6 +222,17 @@ def numbered(column: pl.Series) -> tuple[NDArray[np.int32], pl.Series]:
     return codes, column.gather(grouped.first)
 
 
+def _numbered_in_order(column: pl.Series) -> tuple[NDArray[np.int32], pl.Series]:
+    """The same for numbers that lie close together, in numeric order."""
+    values, low, high = _from_zero(column)
+    seen = np.zeros(high - low + 1, bool)
+    seen[values] = True
+    names = np.flatnonzero(seen).astype(column.head(0).to_numpy().dtype)
+    names += names.dtype.type(low)  # what overflows in a small type comes back here
+    codes = values.astype(np.int32) if seen.all() else (np.cumsum(seen, dtype=np.int32) - 1)[values]
+    return codes, pl.Series(names)
+
+
 def _close_together(column: pl.Series) -> bool:
     """Whether the column holds whole numbers for which a table of all values up to the largest is quickest."""
     if len(column) == 0 or not column.dtype.is_integer():
@@ -225,11 +240,19 @@ def _close_together(column: pl.Series) -> bool:
     return int(column.max()) - int(column.min()) < 4 * len(column) + 1024  # type: ignore[arg-type]
 
 
-def _first_appearance(column: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _from_zero(column: pl.Series) -> tuple[NDArray[Any], int, int]:
+    """Whole numbers less the lowest, the lowest and the highest."""
     low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
     values = column.to_numpy()
     values = values if values.dtype.itemsize == 8 else values.astype(np.int64)  # 100 - (-100) is too much for int8
-    return first_appearance(values - low, high - low + 1)
+    return values - low if low else values, low, high
+
+
+def _runs(same: NDArray[np.bool_], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where runs start and how long they are; ``same`` says of all rows but the first whether they are as the last."""
+    starts = np.flatnonzero(~same) + 1
+    starts = np.concatenate([np.zeros(min(size, 1), np.int64), starts])
+    return starts, np.diff(starts, append=size)
 
 
 def _sorted_with_position(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -346,7 +369,10 @@ def _class_codes(
             told = ", ".join(map(repr, classes[:20])) + (", ..." if len(classes) > 20 else "")
             row = int((labels == value).arg_max() or 0)
             raise InputError(f"{place(row)}: the label {value!r} is not one of the classes {told}.")
-    return np.array([*(index[value] for value in values), -1], np.int32)[codes], classes
+    at = [index[value] for value in values]
+    if at == list(range(len(at))):  # whole numbers are numbered in order, as classes are
+        return codes, classes
+    return np.array([*at, -1], np.int32)[codes], classes
 
 
 def without_blanks(labels: pl.Series) -> pl.Series:

@@ -37,17 +37,19 @@ def read(source: Source, ask: Ask) -> Votes:
         items, labels, annotators, place = _without_blank_lines(items, labels, annotators, place)
         items, labels, annotators = side_by_side(
             lambda: whole_numbers(items),
-            lambda: as_labels(labels, ask),
+            lambda: as_labels(labels, ask, source.typed),
             lambda: None if annotators is None else whole_numbers(annotators),
         )
     elif ask.separator is not None:
-        labels = as_labels(labels, ask)
+        labels = as_labels(labels, ask, source.typed)
     return from_columns(items, labels, annotators, classes=ask.classes, ordered=ask.ordered, place=place)
 
 
-def as_labels(labels: pl.Series, ask: Ask) -> pl.Series:
+def as_labels(labels: pl.Series, ask: Ask, typed: bool) -> pl.Series:
     """Cells of text as labels: cut at the separator if there is one, and as numbers where classes are or may be."""
     text = ask.classes is not None and any(isinstance(name, str) for name in ask.classes)
+    if not typed and (text or ask.separator is not None):
+        labels = labels.cast(pl.String)  # whole numbers of a text file, as they were written
     if ask.separator is None:
         return labels if text else numbers_or_text(labels)
     if labels.dtype != pl.String:

@@ -21,7 +21,7 @@ def whole_numbers(column: pl.Series) -> pl.Series:
     if numbers is None:
         return column
     # the usual writing of a number is its shortest, so all are written so if together they are as short as can be
-    return numbers if int(column.str.len_bytes().sum()) == _shortest(numbers) else column
+    return numbers if int(column.str.len_bytes().sum()) == written_length(numbers) else column
 
 
 def numbers_or_text(column: pl.Series) -> pl.Series:
@@ -42,10 +42,10 @@ def _cast(column: pl.Series, dtype: pl.DataType) -> pl.Series | None:
     return numbers
 
 
-def _shortest(numbers: pl.Series) -> int:
-    """How many characters it takes to write all these numbers.
+def written_length(numbers: pl.Series) -> int:
+    """How many characters it takes to write all these whole numbers.
 
-    >>> _shortest(pl.Series([7, None, -10]))
+    >>> written_length(pl.Series([7, None, -10]))
     4
     """
     numbers = numbers.drop_nulls()

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.base.files import existing_file
+from dissensus.votes.numbers import SAMPLE, whole_numbers, written_length
 
 _SUFFIX_DELIMITER = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _DELIMITERS = (",", "\t", ";")
@@ -39,7 +40,7 @@ class Table(Source):
     """Rows and named columns."""
 
     columns: list[str]
-    typed: bool  # False where every cell is text
+    typed: bool  # False where cells were text, and a number may have to be taken for text
     about: dict[str, str]  # what the file says of itself
 
     @abstractmethod
@@ -53,7 +54,7 @@ class Table(Source):
 
 @dataclass
 class TextTable(Table):
-    """CSV, TSV and the like: every cell is text, an empty one is None."""
+    """CSV, TSV and the like: cells are text, an empty one is None; whole numbers if no cell is anything else."""
 
     path: Path
     delimiter: str
@@ -72,6 +73,8 @@ class TextTable(Table):
 
     def cells(self, positions: Sequence[int]) -> list[pl.Series]:
         wanted = sorted({*positions, len(self.columns) - 1})  # a short row shows in its last cell
+        if len(wanted) == len(self.columns) and (numbers := self._whole_numbers()) is not None:
+            return [numbers[position] for position in positions]
         try:
             frame = pl.read_csv(self.path, columns=wanted, separator=self.delimiter, infer_schema=False)
         except pl.exceptions.PolarsError as why:
@@ -84,6 +87,31 @@ class TextTable(Table):
         if series[wanted[-1]].null_count():
             self._refuse_ragged()
         return [series[position] for position in positions]
+
+    def _whole_numbers(self) -> list[pl.Series] | None:
+        """All columns as whole numbers if they are nothing else, which saves a third of the time; None otherwise.
+
+        No number is written in an odd way ("007") if the file is just as long as its numbers, delimiters and line ends.
+        """
+        with self.path.open("rb") as file:
+            header = file.readline()
+            size = file.seek(-1, os.SEEK_END) + 1
+            size += file.read(1) != b"\n"
+        if header.endswith(b"\r\n") or size == len(header):
+            return None
+        options: Any = {"separator": self.delimiter, "has_header": False, "skip_rows": 1}
+        try:
+            sample = pl.read_csv(self.path, infer_schema=False, n_rows=SAMPLE, **options)
+            if any(whole_numbers(column).dtype == pl.String for column in sample):
+                return None
+            frame = pl.read_csv(self.path, schema=dict.fromkeys(sample.columns, pl.Int64), **options)
+        except pl.exceptions.PolarsError:
+            return None
+        columns = frame.get_columns()
+        if len(columns) != len(self.columns) or any(column.null_count() for column in columns):
+            return None
+        written = sum(written_length(column) + len(column) for column in columns)
+        return columns if size == len(header) + written else None
 
     def place(self, row: int) -> str:
         rows = self._rows()

@@ -48,7 +48,7 @@ def read(source: Source, ask: Ask) -> Votes:
     at, who = np.nonzero(said)
     labels = labels.gather(who * len(ids) + at)
     if not source.typed or ask.separator is not None:
-        labels = long.as_labels(labels, ask)
+        labels = long.as_labels(labels, ask, source.typed)
     return from_columns(
         ids.gather(at),
         labels,
