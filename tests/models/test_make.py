@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import pickle
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ import torch
 from dissensus.base.errors import InputError
 from dissensus.models import MLP, MODELS, SmallCNN, make
 
-SHAPES = {"small-cnn": (3, 20, 20), "mlp": (7,)}
+SHAPES = {"small-cnn": (3, 20, 20), "mlp": (7,), "resnet18": (3, 16, 16)}
 
 
 @pytest.fixture(params=MODELS)
@@ -36,7 +36,7 @@ def test_every_call_of_the_factory_gives_a_fresh_model(name: str) -> None:
 
 
 def test_a_factory_can_be_sent_to_another_process(name: str) -> None:
-    factory = pickle.loads(pickle.dumps(make(name, SHAPES[name], 4)))
+    factory = ForkingPickler.loads(ForkingPickler.dumps(make(name, SHAPES[name], 4)))
     assert isinstance(factory(), MODELS[name])
 
 

@@ -1,4 +1,7 @@
-"""Models that train on a processor in seconds. ``MODELS`` is the registry, ``make`` turns a name into a factory."""
+"""Two models that train on a processor in seconds, and the ResNet-18 of the papers.
+
+``MODELS`` is the registry, ``make`` turns a name into a factory.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,12 @@ import torch  # noqa: E402
 
 from dissensus.models.classifier import Classifier, Shape  # noqa: E402
 from dissensus.models.mlp import MLP  # noqa: E402
+from dissensus.models.resnet18 import ResNet18  # noqa: E402
 from dissensus.models.small_cnn import SmallCNN  # noqa: E402
 
-MODELS: dict[str, type[Classifier]] = {"small-cnn": SmallCNN, "mlp": MLP}
+MODELS: dict[str, type[Classifier]] = {"small-cnn": SmallCNN, "mlp": MLP, "resnet18": ResNet18}
 
-__all__ = ["MLP", "MODELS", "Classifier", "Shape", "SmallCNN", "make"]
+__all__ = ["MLP", "MODELS", "Classifier", "ResNet18", "Shape", "SmallCNN", "make"]
 
 
 def make(name: str, shape: Shape, n_classes: int, **options: Any) -> Callable[[], Classifier]:

@@ -1,0 +1,121 @@
+"""The parts of the README that hold measured numbers, made from the files that hold the measurements.
+
+``python docs/readme_sections.py`` writes them into the README; a test compares.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def demo() -> str:
+    """What the demo found, and what it finds under another recipe."""
+    told, other = _json("results/demo/result.json"), _json("results/demo-other-recipe/result.json")
+    recipe = _json("results/demo-other-recipe/result.json")["setting"]
+    return "\n".join(
+        [
+            "## What the demo finds",
+            "",
+            "Glyphs are drawn shapes, many of them between two classes, labelled by annotators whose choices are",
+            f"known. Eight paired seeds, four methods, {told['seconds']:.0f} s on two cores:",
+            "",
+            *_scores("results/demo/scores.csv"),
+            "",
+            *(f"- {sentence}" for sentence in told["sentences"]),
+            "",
+            "Rules first, runs second: what counts as better or the same is in `src/dissensus/report/rules.py`. A",
+            f"verdict is one of a data set, a model and a recipe. With a learning rate of {recipe['recipe.lr']:g} and",
+            "without the crop, the same seeds say:",
+            "",
+            *(f"- {sentence}" for sentence in other["sentences"]),
+            "",
+        ]
+    )
+
+
+def speed() -> str:
+    """Ratios of the benchmarks; each was measured in one run on one machine."""
+    read, epoch, smooth = (
+        _json(f"benchmarks/results/{name}.json") for name in ("read_votes", "sls_epoch", "smooth_ece")
+    )
+    rows = [
+        "| what | against | times as fast |",
+        "|---|---|---|",
+    ]
+    files = read["result"]["files"]
+    for peer in next(iter(files.values())):
+        if peer != "dissensus":
+            ratios = [file[peer]["times_ours"] for file in files.values()]
+            rows.append(
+                f"| reading 10^7 votes into `Votes` (four files) | {peer} | {min(ratios):.1f} to {max(ratios):.1f} |"
+            )
+    for peer in ("torch.multinomial", "torch.searchsorted"):
+        for classes in (10, 1000):
+            ratios = [case["times"][peer] for case in epoch["result"]["peers"] if case["classes"] == classes]
+            rows.append(f"| an epoch of SLS, 10^6 items, {classes:,} classes | {peer} | {min(ratios):,.0f} |")
+    ratios = [case["times_faster"] for case in smooth["result"]["cases"].values()]
+    rows.append(
+        f"| `smooth_ece` of 10^5 predictions, the same value | relplot | {min(ratios):.1f} to {max(ratios):.1f} |"
+    )
+    machine = read["environment"]["machine"]
+    seconds = [file["dissensus"]["seconds"] for file in files.values()]
+    largest = epoch["result"]["growth"][-1]
+    return "\n".join(
+        [
+            *rows,
+            "",
+            f"Measured on {machine['cores']} cores ({machine['cpu']}) by `make bench`. Reading 10^7 votes takes",
+            f"{min(seconds):.1f} to {max(seconds):.1f} s;",
+            f"an epoch of SLS over {largest['votes'] / 1e8:.0f}·10^8 votes {largest['seconds']['sls epoch']:.2f} s. "
+            "All numbers: `benchmarks/results/`.",
+            "",
+        ]
+    )
+
+
+SECTIONS = {"demo": demo, "speed": speed}
+
+
+def _json(path: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((ROOT / path).read_text("utf-8"))
+    return content
+
+
+def _scores(path: str) -> list[str]:
+    """A row a method: mean and 95 % interval over seeds at the selected epoch."""
+    columns = {
+        "KL ↓": ("kl", "0"),
+        "KL after temperature ↓": ("kl", "1"),
+        "entropy correlation ↑": ("entropy_correlation", "0"),
+        "accuracy ↑": ("accuracy", "0"),
+    }
+    with (ROOT / path).open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["checkpoint"] == "best" and row["against"] == "human"]
+    cells: dict[str, dict[tuple[str, str], str]] = {}
+    for row in rows:
+        told = f"{float(row['mean']):.3f} [{float(row['low']):.3f}, {float(row['high']):.3f}]"
+        cells.setdefault(row["method"], {})[row["metric"], row["tempered"]] = told
+    head = ["| method | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    return head + [
+        f"| {method} | " + " | ".join(row[key] for key in columns.values()) + " |" for method, row in cells.items()
+    ]
+
+
+def main() -> None:
+    readme = ROOT / "README.md"
+    text = readme.read_text("utf-8")
+    for name, section in SECTIONS.items():
+        text = re.sub(
+            rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", lambda m, s=section: m[1] + s() + m[2], text, flags=re.S
+        )
+    readme.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
