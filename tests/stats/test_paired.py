@@ -109,6 +109,8 @@ def test_false_alarms_stay_below_the_level():
         ([1, 2], [1, 2, 3], "a has 2, b has 3"),
         ([], [], "a is empty"),
         ([1, np.nan], [1, 2], r"a must be finite, but seed 1 has nan. If that run diverged"),
+        ([1, 2], ["a", "b"], "b must hold numbers"),
+        ([[1.0, 2.0], [3.0]], [1, 2], "a must hold numbers, one row a seed, all rows equally long"),
         ([[1.0]], [[1.0]], r"a must have the shape \(seeds,\), but its shape is \(1, 1\)"),
     ],
 )

@@ -16,7 +16,10 @@ ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "less", "greater")
 
 def as_scores(name: str, value: ArrayLike, dimensions: tuple[int, ...] = (1,)) -> NDArray[np.float64]:
     """``value`` as finite float64 scores, at least one."""
-    array = np.asarray(value, np.float64)
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError) as why:
+        raise InputError(f"{name} must hold numbers, one row a seed, all rows equally long ({why}).") from None
     if array.ndim not in dimensions:
         shapes = " or ".join(("(seeds,)", "(seeds, items)")[d - 1] for d in dimensions)
         raise InputError(f"{name} must have the shape {shapes}, but its shape is {array.shape}.")
