@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.stats
 
 from dissensus.base.errors import InputError
 from dissensus.metrics import METRICS, entropy, floor, reliability, softmax
@@ -61,8 +62,17 @@ def test_the_floor_of_ece_is_that_of_binomial_noise():
     assert got.mean == pytest.approx(expected, rel=0.05)
 
 
-def test_the_floor_of_accuracy_is_mean_confidence():
+def test_the_floor_of_accuracy_with_one_vote_is_mean_confidence():
     assert floor("accuracy", PROBS, 1, draws=200).mean == pytest.approx(PROBS.max(1).mean(), abs=0.01)
+
+
+def test_the_floor_of_accuracy_is_against_the_most_frequent_vote():
+    probs = np.tile([0.6, 0.4], (500, 1))
+    agree = scipy.stats.binom.sf(4, 9, 0.6)  # five of nine votes or more
+    assert floor("accuracy", probs, 9, draws=100).mean == pytest.approx(agree, abs=0.01)
+    assert floor("aurc", probs, 9, draws=100).mean == pytest.approx(1 - agree, abs=0.01)
+    with_coin = 0.36 + 0.48 / 2  # both votes, or one of two and a fair coin
+    assert floor("accuracy", probs, 2, draws=100).mean == pytest.approx(with_coin, abs=0.01)
 
 
 def test_every_item_may_have_its_own_number_of_votes():

@@ -12,7 +12,7 @@ def test_ceilings_and_floors_stand_beside(comparison):
     assert comparison.ceilings["kl"].mean > comparison.floors["kl"].mean > 0
     assert comparison.floors["entropy_correlation"].mean > comparison.ceilings["entropy_correlation"].mean
     assert "ece" not in comparison.ceilings
-    assert "accuracy" not in comparison.floors
+    assert comparison.floors["accuracy"].mean > comparison.ceilings["accuracy"].mean
 
 
 def test_one_seed_is_the_metric_itself(make_run):

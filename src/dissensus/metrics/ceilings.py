@@ -84,7 +84,7 @@ def _scores(known: Metric, counts: ArrayLike, draws: int, seed: int) -> Iterator
         if known.needs == "human":
             yield known(probs, human=_shares(second))
         else:
-            yield known(probs, labels=_most_frequent(second, stream(seed, "ties", draw)))
+            yield known(probs, labels=most_frequent(second, stream(seed, "ties", draw)))
 
 
 def _shares(votes: Counts) -> NDArray[np.float64]:
@@ -96,5 +96,6 @@ def _smoothed(votes: Counts) -> NDArray[np.float64]:
     return (votes + prior / prior.sum()) / (votes.sum(1, keepdims=True) + 1)
 
 
-def _most_frequent(votes: Counts, random: np.random.Generator) -> Labels:
+def most_frequent(votes: Counts, random: np.random.Generator) -> Labels:
+    """The class with most votes, (items,); ties by a draw."""
     return (votes + random.random(votes.shape)).argmax(1)  # less than one vote: it decides between equals only

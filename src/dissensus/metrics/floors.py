@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.base.streams import stream
+from dissensus.metrics.ceilings import most_frequent
 from dissensus.metrics.checks import as_rows, as_whole
 from dissensus.metrics.estimate import Estimate
 from dissensus.metrics.registry import Metric, metric
@@ -18,9 +19,10 @@ def floor(name: str, probs: ArrayLike, votes_per_item: ArrayLike, *, draws: int 
     """What ``probs`` would score if they were the truth; None where a metric has no floor.
 
     Each draw takes ``votes_per_item`` votes from every item's own row (one number for all items, or one each), and
-    scores ``probs`` against their shares. Metrics against labels are scored against one label an item, drawn from its
-    row: a model whose every probability is right. What is left over is noise, and a score near it can rank nothing.
-    Where higher is better, it is the most that a perfect model can expect.
+    scores ``probs`` against their shares. Accuracy and AURC are scored against the most frequent of these votes, ties
+    by a draw; calibration and the Brier score against one vote an item, of a model whose every probability is right.
+    What is left over is noise, and a score near it can rank nothing. Where higher is better, it is the most that a
+    perfect model can expect.
 
     >>> floor("total_variation", [[0.5, 0.5]] * 100, votes_per_item=100_000_000).mean < 0.001
     True
@@ -41,6 +43,8 @@ def _scores(
         random = stream(seed, "floor", known.needs, draw)
         if known.needs == "human":
             yield known(truth, human=random.multinomial(votes, truth) / votes[:, None])
+        elif known.top_class:
+            yield known(truth, labels=most_frequent(random.multinomial(votes, truth), random))
         else:
             yield known(truth, labels=random.multinomial(1, truth).argmax(1))
 

@@ -44,6 +44,7 @@ class Metric:
     simplex: bool = True  # needs one class a vote; if not, it takes per-class shares too
     can_be_infinite: bool = False  # where a probability is exactly 0
     correlation: bool = False  # its ceiling can be corrected for the votes that halving takes away
+    top_class: bool = False  # its labels are the most frequent votes; if not, a vote like any other will do
     has_ceiling: bool = True
     has_floor: bool = True
 
@@ -86,7 +87,7 @@ METRICS: dict[str, Metric] = {
         _human(entropy_correlation, "EntCorr", higher=True, per_item=False, correlation=True),
         _human(entropy_correlation_pearson, "EntCorr (Pearson)", higher=True, per_item=False, correlation=True),
         _human(entropy_gap, "entropy gap", higher=None),
-        _labels(accuracy, "accuracy", higher=True, has_ceiling=True),
+        _labels(accuracy, "accuracy", higher=True, top_class=True, has_ceiling=True),
         _labels(ece, "ECE"),
         _labels(debiased_ece, "debiased ECE"),
         _labels(smooth_ece, "smooth ECE"),
@@ -94,6 +95,6 @@ METRICS: dict[str, Metric] = {
         _labels(brier_reliability, "reliability"),
         _labels(brier_resolution, "resolution", higher=True),
         _labels(brier_uncertainty, "uncertainty", higher=None, has_floor=False),
-        _labels(aurc, "AURC"),
+        _labels(aurc, "AURC", top_class=True),
     )
 }

@@ -32,8 +32,7 @@ def floors(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estim
         probs = run.predictions.get("truth", counts / votes[:, None])
         return floor(metric, probs, votes, draws=draws)
 
-    # Accuracy is against the most frequent vote, and a floor would be against one vote drawn at random.
-    return _over_seeds(runs, [metric for metric in metrics if metric != "accuracy"], one)
+    return _over_seeds(runs, metrics, one)
 
 
 def _over_seeds(
