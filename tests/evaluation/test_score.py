@@ -167,6 +167,22 @@ def test_a_run_that_diverged_has_undefined_values_at_that_checkpoint_only(stored
     assert not np.isnan([r.value for r in records if r.checkpoint == "best"]).any()
 
 
+@pytest.mark.parametrize("select", [True, False])
+def test_a_temperature_at_its_bound_leaves_every_score_finite(stored, select):
+    """Items to fit on that are all as the model says ask for the sharpest temperature, and one other item pays."""
+    arrays = predictions(select=select, truth=False)
+    top = arrays["best_logits"].argmax(1)
+    arrays["counts"] = 50 * np.eye(CLASSES, dtype=np.int32)[top]
+    scored = _halves(ITEMS)[0][1][0]
+    arrays["counts"][scored] = np.roll(arrays["counts"][scored], 1)
+    if select:
+        arrays["select_target"] = np.eye(CLASSES, dtype=np.float32)[arrays["select_best_logits"].argmax(1)]
+    run = stored(**arrays)
+    assert (tempered_probs(run, "best") > 0).all()
+    assert np.isfinite([r.value for r in score(run) if not METRICS[r.metric].correlation]).all()
+    assert value(score(run), "kl", tempered=True) > 1
+
+
 def test_records_are_made_once_and_read_again(stored, monkeypatch):
     run = stored(**predictions())
     made = records_of(run)

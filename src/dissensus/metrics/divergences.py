@@ -14,8 +14,7 @@ def soft_nll(probs: ArrayLike, human: ArrayLike) -> PerItem:
 
     Infinite where a class that a human voted for was given a probability of exactly 0: that is what was predicted. A
     class that nobody voted for costs nothing, whatever its probability. Predictions made by
-    :func:`~dissensus.metrics.softmax`, in float64, are hardly ever exactly 0;
-    :func:`~dissensus.metrics.soft_cross_entropy` takes the logits themselves and is always finite.
+    :func:`~dissensus.metrics.softmax` are never exactly 0; those of a framework in float32 can be.
 
     >>> soft_nll([[0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [0.9, 0.1]]).round(4)
     array([0.6931,    inf])

@@ -25,19 +25,19 @@ def log_softmax(logits: ArrayLike, temperature: float = 1.0) -> NDArray[np.float
 def softmax(logits: ArrayLike, temperature: float = 1.0) -> NDArray[np.float64]:
     r"""Probabilities :math:`e^{z_k / T} / \sum_j e^{z_j / T}`, in float64.
 
-    A class gets a probability of exactly 0 only where its logit over T lies more than 745 below the largest.
+    Never exactly 0: what would be rounded to 0 is :math:`10^{-307.7}`, the smallest normal number. So finite logits
+    have a finite soft NLL, however sharp a fitted temperature makes them; it stops growing at 708 nats a vote.
 
     >>> softmax([[0.0, np.log(3)]]).round(3)
     array([[0.25, 0.75]])
     """
-    return np.exp(log_softmax(logits, temperature))
+    return np.maximum(np.exp(log_softmax(logits, temperature)), np.finfo(np.float64).tiny)
 
 
 def soft_cross_entropy(logits: ArrayLike, human: ArrayLike, temperature: float = 1.0) -> PerItem:
     r"""Soft NLL in log space: :math:`-\sum_k p_{ik} \log \mathrm{softmax}(z_i / T)_k`, always finite.
 
-    Equal to ``soft_nll(softmax(logits, temperature), human)``, and finite where that one would be infinite only because
-    a tiny probability was rounded to 0.
+    Equal to ``soft_nll(softmax(logits, temperature), human)``, and exact where that one stops, at 708 nats a vote.
 
     >>> soft_cross_entropy([[0.0, 2000.0]], [[0.5, 0.5]])
     array([1000.])
