@@ -205,6 +205,9 @@ def test_probabilities_will_do(name):
     assert deliver(0).dtype == (np.int64 if deliver.hard else np.float32)
     np.testing.assert_array_equal(deliver(9, [3, 8]), deliver(9)[[3, 8]])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(deliver))(2), deliver(2))
+    before = deliver(3).copy()
+    deliver(3)[...] = 0  # what was given can be written to without harm
+    np.testing.assert_array_equal(deliver(3), before)
 
 
 @pytest.mark.parametrize("name", TAKE_PROBABILITIES)

@@ -62,6 +62,12 @@ def test_the_shuffle_has_no_seam_between_blocks():
     np.testing.assert_array_equal(cycle(deliver, 3, 0, 3)[threes], votes.counts()[threes])
 
 
+def test_the_order_does_not_come_again_in_the_next_block():
+    size = 1 << 14
+    labels = Multipass(Votes.from_counts([[1, 1]] * (2 * size)), seed=0)(0)
+    assert np.mean(labels[:size] == labels[size:]) == pytest.approx(0.5, abs=0.02)
+
+
 def test_an_item_may_have_very_many_votes():
     votes = Votes.from_counts([[70_000, 30_000], [1, 0]])
     deliver = Multipass(votes, seed=0)

@@ -50,6 +50,13 @@ def test_half_of_several_labels_is_a_coin_for_each_item_and_class():
     assert len(np.unique(heads, axis=0)) == 8
 
 
+def test_coins_of_several_labels_do_not_come_again_in_the_next_block(monkeypatch):
+    votes = Votes.from_records(items=np.repeat(np.arange(500), 2), labels=[{"a", "b"}, {"c"}] * 500)
+    whole = majority(votes, seed=0)
+    monkeypatch.setattr("dissensus.targets.counting._CELLS", 300)
+    np.testing.assert_array_equal(majority(votes, seed=0), whole)
+
+
 def test_an_item_without_votes_is_named():
     with pytest.raises(InputError, match="item 1 has no votes"):
         majority(Votes.from_counts([[1, 2], [0, 0]]))
