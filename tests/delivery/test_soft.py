@@ -21,3 +21,11 @@ def test_many_cells_go_block_by_block():
     np.testing.assert_array_equal(
         Soft(Votes.from_counts(counts))(0), (counts / counts.sum(1, keepdims=True)).astype(np.float32)
     )
+
+
+def test_probabilities_of_low_precision_are_given_as_rows_that_sum_to_one():
+    rough = np.random.default_rng(0).dirichlet(np.ones(100), 50).astype(np.float16)
+    assert np.abs(rough.astype(np.float64).sum(1) - 1).max() > 1e-5
+    given = Soft(rough)(0).astype(np.float64)
+    np.testing.assert_allclose(given.sum(1), 1, atol=1e-6)
+    np.testing.assert_allclose(given, rough.astype(np.float64), rtol=1e-3)

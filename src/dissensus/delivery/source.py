@@ -90,12 +90,14 @@ class FromVotes:
 
 
 class FromProbabilities:
-    """An (items, classes) array of probabilities; what is kept of it is a copy."""
+    """An (items, classes) array of probabilities; what is kept of it is a copy, whose rows sum to 1 to rounding."""
 
     multilabel = False
 
     def __init__(self, probs: ArrayLike) -> None:
         self._probs = as_simplex("source", probs)
+        # half precision may miss 1 by a thousandth, and soft rows should be what labels are drawn from
+        self._probs /= self._probs.sum(1, keepdims=True)
         self.n_items, self.n_classes = self._probs.shape
 
     def drawing(self) -> Callable[[At, NDArray[np.float64]], NDArray[Any]]:
