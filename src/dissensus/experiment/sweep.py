@@ -244,6 +244,7 @@ def _serve(pipe: Connection, source: Source, store: RunStore) -> None:
             try:
                 make(pipe.recv(), pipe.send)
             except StoreError as error:
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the sweep will send it to a process that is ending
                 error.__cause__ = None
                 pipe.send(error)
                 return
