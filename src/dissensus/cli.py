@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -30,7 +33,7 @@ from rich.progress import (
 from rich.table import Table
 
 from dissensus._version import __version__
-from dissensus.base.errors import DissensusError, InputError
+from dissensus.base.errors import DissensusError, InputError, MissingExtra
 
 if TYPE_CHECKING:
     from dissensus import report as reports
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from dissensus.records import StoredRun
     from dissensus.votes.summary import Summary
 
+EXTRAS = {"train": ("torch", "pydantic"), "report": ("matplotlib", "jinja2")}  # what they bring, by its module
 WIDE = 110  # columns that a table of methods with intervals takes
 STOPPED = 130  # what shells say of Ctrl-C
 
@@ -63,7 +67,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Store = Annotated[Path, typer.Option("--store", metavar="FOLDER", help="Where the runs are kept.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Trainings side by side, one thread each.")]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write the page.")]
-PlanFile = Annotated[Path | None, typer.Argument(metavar="[PLAN.toml]", help="A plan; options override what it says.")]
+PlanFile = Annotated[Path | None, typer.Argument(metavar="PLAN.toml", help="A plan; options override what it says.")]
 Data = Annotated[str | None, typer.Option("--data", metavar="NAME", help="A named data set, such as glyphs.")]
 VotesOrK = Annotated[
     str | None,
@@ -78,6 +82,14 @@ PerItem = Annotated[
 ]
 Inputs = Annotated[
     str | None, typer.Option("--inputs", metavar="FILE|FOLDER", help="Your features (.npy, .npz, ...) or images.")
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="KEY=VALUE",
+        help="How to read the data: label=answer, layout=counts, ordered=true, size=[32,32]; or items=500 of glyphs.",
+    ),
 ]
 Model = Annotated[str | None, typer.Option("--model", help="small-cnn, mlp; chosen by the inputs if left out.")]
 Epochs = Annotated[int | None, typer.Option("--epochs", help="Epochs of training.")]
@@ -125,6 +137,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """The whole flow on embedded data whose truth is known: four deliveries, eight seeds, about two minutes."""
+    _need("train", "report")
     from dissensus.experiment import DEMO
 
     _compare(DEMO, folder / "runs", folder, jobs, as_json, quiet)
@@ -184,6 +197,7 @@ def train(
     data: Data = None,
     votes: VotesOrK = None,
     inputs: Inputs = None,
+    option: Options = None,
     method: Annotated[str | None, typer.Option("--method", help="How the votes are delivered.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0)] = None,
     per_item: PerItem = None,
@@ -198,13 +212,14 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Train one model, and keep its predictions and scores as a run."""
+    _need("train")
     from dissensus.evaluation import records_of
     from dissensus.experiment import carry_out
     from dissensus.records import RunStore
 
     comparison = _comparison(
         plan,
-        data=_source(data, votes, inputs),
+        data=_source(data, votes, inputs, option),
         methods=[method] if method else None if plan else ["multipass"],
         seeds=None if seed is None else [seed],
         votes=_votes_an_item(votes, per_item),
@@ -242,6 +257,7 @@ def compare(
     data: Data = None,
     votes: VotesOrK = None,
     inputs: Inputs = None,
+    option: Options = None,
     methods: Annotated[str | None, typer.Option("--methods", metavar="A,B,...", help="Methods to compare.")] = None,
     seeds: Annotated[
         str | None, typer.Option("--seeds", metavar="N|A,B,...", help="So many seeds, or a list of seeds.")
@@ -260,9 +276,10 @@ def compare(
 
     Runs that are done are skipped, so a comparison can be stopped, resumed and extended.
     """
+    _need("train", "report")
     comparison = _comparison(
         plan,
-        data=_source(data, votes, inputs),
+        data=_source(data, votes, inputs, option),
         methods=_listed(methods),
         seeds=_seeds(seeds),
         votes=_votes_an_item(votes, per_item),
@@ -281,8 +298,10 @@ def report(
     ] = None,
     page: Out = Path("report"),
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write the page again from stored runs: verdict, tables, figures, gallery. No training, no torch."""
+    _need("report")
     from dissensus.records import RunStore
     from dissensus.report import collect
 
@@ -291,13 +310,10 @@ def report(
     kept = RunStore(store)
     if not kept.names():
         raise InputError(f"{store} holds no runs. Make some with: dissensus compare --store {store}")
-    chosen = {}
-    for condition in where or []:
-        key, equals, value = condition.partition("=")
-        if not equals:
-            raise InputError(f"--where takes KEY=VALUE, such as data.name=glyphs, but was given {condition!r}.")
-        chosen[key] = value
-    _report(collect([kept.read(name) for name in kept.names()], where=chosen), page, None, as_json)
+    chosen = _settings("--where", where, "data.name=glyphs")
+    with _waiting("Judging", quiet):
+        collected = collect([kept.read(name) for name in kept.names()], where=chosen)
+    _report(collected, page, None, as_json, quiet)
 
 
 @runs_app.command("list", epilog="Example: [bold]dissensus runs list --store runs[/bold]")
@@ -312,7 +328,9 @@ def runs_list(store: Store = Path("runs"), as_json: Json = False) -> None:
     if not rows:
         out.print(f"No runs in {escape(str(store))}.", highlight=False)
         return
-    _show_table("", list(rows[0]), [[str(value) for value in row.values()] for row in rows])
+    *names, _ = rows[0]
+    told = [[*map(str, texts), _number(nll)] for *texts, nll in (row.values() for row in rows)]
+    _show_table("", [*names, "soft NLL"], told)
 
 
 @runs_app.command("show", epilog="Example: [bold]dissensus runs show 3f2a[/bold]")
@@ -397,6 +415,16 @@ def data_path_command(name: Annotated[str | None, typer.Argument(help="The name 
 # --- what the options say -------------------------------------------------------------------------------------------
 
 
+def _need(*extras: str) -> None:
+    """All that a command needs is asked for before it starts, not when minutes of training are done."""
+    missing = [module for extra in extras for module in EXTRAS[extra] if find_spec(module) is None]
+    if missing:
+        raise MissingExtra(
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} needed for this and not installed. "
+            f'Install all of it with: pip install "dissensus[{",".join(extras)}]"'
+        )
+
+
 def _comparison(plan: Path | None, **options: Any) -> Comparison:
     """The plan file, if any, overridden by the options that were given."""
     from dissensus.experiment import Comparison
@@ -411,11 +439,33 @@ def _comparison(plan: Path | None, **options: Any) -> Comparison:
     return Comparison(**given)
 
 
-def _source(data: str | None, votes: str | None, inputs: str | None) -> dict[str, str] | None:
+def _source(
+    data: str | None, votes: str | None, inputs: str | None, option: Sequence[str] | None
+) -> dict[str, Any] | None:
     """Where the data come from, as far as the options say."""
     file = None if votes is None or _is_numbers(votes) else votes
-    source = {key: value for key, value in (("name", data), ("votes", file), ("inputs", inputs)) if value is not None}
-    return source or None
+    given = {"name": data, "votes": file, "inputs": inputs, "options": _settings("--option", option, "label=answer")}
+    return {key: value for key, value in given.items() if value} or None
+
+
+def _settings(flag: str, given: Sequence[str] | None, example: str) -> dict[str, Any]:
+    """``KEY=VALUE`` pairs; a value is what TOML reads in it, or else a text.
+
+    >>> _settings("--option", ["label=answer", "ordered=true", "size=[32, 32]"], "")
+    {'label': 'answer', 'ordered': True, 'size': [32, 32]}
+    """
+    settings: dict[str, Any] = {}
+    for setting in given or []:
+        key, equals, text = setting.partition("=")
+        if not (key and equals):
+            raise InputError(f"{flag} takes KEY=VALUE, such as {example}, but was given {setting!r}.")
+        if key in settings:
+            raise InputError(f"{flag} {key}=... was given twice; once is enough.")
+        try:
+            settings[key] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            settings[key] = text
+    return settings
 
 
 def _votes_an_item(votes: str | None, per_item: str | None) -> list[int | str] | None:
@@ -477,24 +527,27 @@ def _compare(comparison: Comparison, store: Path, page: Path, jobs: int, as_json
     if outcome.failed:
         _tell_failures(outcome)
         raise typer.Exit(1)
-    with _waiting("Judging and drawing", quiet):
+    with _waiting("Judging", quiet):
         collected = collect([kept.read(plan.name) for plan in plans])
-    _report(collected, page, data, as_json)
+    _report(collected, page, data, as_json, quiet)
 
 
-def _report(collected: reports.Comparison, page: Path, data: Dataset | None, as_json: bool) -> None:
+def _report(collected: reports.Comparison, page: Path, data: Dataset | None, as_json: bool, quiet: bool) -> None:
     from dissensus import report as reports
 
-    written = reports.write_page(collected, page, data=data)
+    with _waiting("Drawing the page", quiet):
+        written = reports.write_page(collected, page, data=data)
     if as_json:
         _print_json(json.loads(reports.to_json(collected)) | {"page": str(written)})
         return
-    for table in reports.summary(collected):
-        detail_below = out.width < WIDE  # an interval under its mean, where four of them do not fit side by side
+    detail_below = out.width < WIDE  # an interval under its mean, where four of them do not fit side by side
+    tables = reports.summary(collected)
+    for table in tables:
         rows = [[row.name, *(_cell(cell, detail_below) for cell in row.cells)] for row in table.rows]
         _show_table(table.title, table.head, rows, [row.kind for row in table.rows])
-        for note in table.notes:
-            out.print(f"[dim]{escape(note)}[/]", highlight=False)
+        out.print()
+    for note in dict.fromkeys(note for table in tables for note in table.notes):
+        out.print(f"[dim]{escape(note)}[/]", highlight=False)
     out.print()
     for sentence in collected.sentences:
         out.print(escape(sentence), highlight=False)
@@ -621,11 +674,11 @@ def _show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], 
     if title:
         out.print(f"[bold]{escape(title)}[/]", highlight=False)
     table = Table(header_style="bold", box=None, pad_edge=False, show_header=any(head), padding=(0, 2, 0, 0))
-    for i, name in enumerate(head):
-        table.add_column(escape(name), justify="right" if i and any(head) else "left")
-    for i, row in enumerate(rows):
-        style = "dim" if kinds and kinds[i] == "reference" else None
-        table.add_row(*map(escape, row), style=style)
+    for name, *cells in zip(head, *rows, strict=True):
+        number = all(cell[:1] in "0123456789.-−–±∞" for cell in cells)  # a number, or that there is none
+        table.add_column(escape(name), justify="right" if number else "left", overflow="fold")
+    for row, kind in zip_longest(rows, kinds):
+        table.add_row(*map(escape, row), style="dim" if kind == "reference" else None)
     out.print(table)
 
 
@@ -670,7 +723,8 @@ def _percent(share: float | None) -> str:
 
 
 def _run_row(run: StoredRun) -> dict[str, Any]:
-    plan = run.plan
+    plan, history = run.plan, run.history
+    best = history.get("select_nll", history["soft_nll"]).argmin()  # the epoch that was selected, and is scored
     return {
         "run": run.name,
         "data": plan["data"]["name"],
@@ -679,7 +733,7 @@ def _run_row(run: StoredRun) -> dict[str, Any]:
         "seed": plan["seeds"]["split"],
         "model": plan["model"]["name"],
         "epochs": plan["recipe"]["epochs"],
-        "best soft NLL": round(float(run.history["soft_nll"].min()), 4),
+        "soft_nll": float(history["soft_nll"][best]),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dissensus.base.errors import InputError
+from dissensus.base.errors import InputError, unknown
 from dissensus.delivery import METHODS
 from dissensus.records import StoredRun
 from dissensus.report.phrases import listed
@@ -51,11 +51,14 @@ def pair(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -> t
 def _chosen(runs: list[tuple[StoredRun, Plan]], where: Mapping[str, Any]) -> list[tuple[StoredRun, Plan]]:
     if not runs:
         raise InputError("there are no runs to compare; train some first.")
+    fields = sorted({field for _, plan in runs for field in plan})
     for field, value in where.items():
+        if field not in fields:
+            raise InputError(unknown("field of a plan", field, fields))
         kept = [(run, plan) for run, plan in runs if str(plan.get(field)) == str(value)]
         if not kept:
-            known = ", ".join(sorted({str(plan.get(field)) for _, plan in runs}))
-            raise InputError(f"no run has {field}={value}; the runs have: {known}.")
+            others = ", ".join(sorted({str(plan.get(field)) for _, plan in runs}))
+            raise InputError(f"no run has {field}={value}; the runs have: {others}.")
         runs = kept
     return runs
 
