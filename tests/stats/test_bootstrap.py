@@ -115,3 +115,17 @@ def test_bad_input_is_named(values, options, message):
 def test_pairs_of_different_shape_are_named():
     with pytest.raises(InputError, match=r"a has \(2, 3\) and b has \(2, 4\)"):
         paired_bootstrap(np.ones((2, 3)), np.ones((2, 4)))
+
+
+def test_few_items_widen_the_interval_as_few_seeds_do():
+    scores = np.random.default_rng(0).normal(size=(10, 200))
+    few_seeds, few_items = bootstrap(scores), bootstrap(scores.T)
+    assert few_items.high - few_items.low == pytest.approx(few_seeds.high - few_seeds.low, rel=0.05)
+
+
+def test_seeds_and_items_are_drawn_apart():
+    """If item i were drawn whenever seed i is, this product of two means would be a square and never below 0."""
+    a = np.random.default_rng(0).normal(size=12)
+    a -= a.mean()
+    interval = bootstrap(np.outer(a, a))
+    assert interval.low == pytest.approx(-interval.high, rel=0.1)

@@ -30,6 +30,11 @@ def test_one_seed_fewer_can_never_reject_and_this_many_can(tests, alternative):
         assert (warning_for(seeds, tests, alternative) is None) == rejects
 
 
+def test_a_p_value_at_the_level_is_not_below_it():
+    assert smallest_pvalue(5) == 0.0625
+    assert fewest_seeds(alpha=0.0625) == 6
+
+
 def test_the_warning_says_why_and_what_to_do():
     assert warning_for(5, tests=12, alternative="less") == (
         "5 seeds can never show a difference here: the smallest one-sided p-value of 5 pairs is 0.0312, which Holm "
