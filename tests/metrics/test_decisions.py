@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import sklearn.metrics
 
-from dissensus.metrics import accuracy, aurc, risk_coverage
+from dissensus.metrics import accuracy, aurc, ece, risk_coverage, smooth_ece
 
 rng = np.random.default_rng(0)
 
@@ -48,3 +48,10 @@ def test_knowing_when_one_is_wrong_lowers_the_area():
     errs = np.stack([sure, 1 - sure], 1)
     assert aurc(knows, wrong.astype(int)) < 0.03 < aurc(np.tile([0.7, 0.3], (100, 1)), wrong.astype(int))
     assert aurc(errs, wrong.astype(int)) > 0.5
+
+
+def test_a_row_that_sums_to_a_little_more_than_one_is_not_surer_than_sure():
+    probs = np.array([[1.0005, 0.0], [1.0, 0.0], [0.3, 0.7]], np.float32)
+    assert ece(probs, [0, 0, 1], bins=2) == ece(probs.clip(0, 1), [0, 0, 1], bins=2)
+    assert smooth_ece(probs, [0, 0, 1]) == smooth_ece(probs.clip(0, 1), [0, 0, 1])
+    assert risk_coverage(probs, [1, 0, 1]).risk[0] == 0.5  # as sure as the second

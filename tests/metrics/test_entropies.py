@@ -67,3 +67,10 @@ def test_most_disputed_takes_the_highest_entropies():
 def test_a_share_is_a_share(share):
     with pytest.raises(InputError, match="share must lie above 0 and be at most 1"):
         most_disputed([[0.5, 0.5]], share)
+
+
+def test_the_most_disputed_are_rounded_to_whole_items_and_the_earlier_ones_of_ties():
+    same = np.full((1000, 2), 0.5)
+    np.testing.assert_array_equal(most_disputed(same), np.arange(100))
+    assert len(most_disputed(same[:19])) == 2  # 1.9
+    assert len(most_disputed(same[:3])) == 1
