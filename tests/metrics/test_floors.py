@@ -83,6 +83,7 @@ def test_every_item_may_have_its_own_number_of_votes():
 
 def test_float32_probabilities_will_do():
     assert np.isfinite(floor("kl", PROBS.astype(np.float32), 10, draws=2).mean)
+    assert floor("kl", np.array([[1.0005, 0.0]], np.float32), 10, draws=2).mean == 0  # a sum that a draw would refuse
 
 
 @pytest.mark.parametrize(("votes", "message"), [(0, "at least 1, but item 0 has 0"), (2.5, "dtype float64"),
