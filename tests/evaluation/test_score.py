@@ -48,10 +48,10 @@ def predictions(select=True, truth=True, sharpness=3.0):
 
 @pytest.fixture
 def stored(tmp_path):
-    def store(**arrays):
+    def store(ordered=True, **arrays):
         runs = RunStore(tmp_path / "runs")
         with runs.claim(NAME) as staging:
-            write_run(staging, {"method": "soft"}, {}, [{"epoch": 0}], arrays)
+            write_run(staging, {"data": {"ordered": ordered}}, {}, [{"epoch": 0}], arrays)
         return runs.read(NAME)
 
     return store
@@ -73,6 +73,12 @@ def test_every_metric_once_at_each_checkpoint_before_and_after_temperature_and_a
     assert {r.metric for r in records} == set(METRICS)
     assert {r.run for r in records} == {NAME}
     assert {r.items for r in records} == {ITEMS}
+
+
+def test_distances_along_an_order_need_ordered_classes(stored):
+    run = stored(ordered=False, **predictions())
+    assert set(METRICS) - {r.metric for r in score(run)} == {"wasserstein"}
+    assert records_of(run) == records_of(run) == run.records()
 
 
 def test_without_a_known_truth_only_the_votes_are_scored_against(stored):
@@ -106,8 +112,8 @@ def test_a_temperature_is_fitted_on_the_selection_items_of_its_checkpoint(stored
 
 def test_the_evaluation_items_do_not_move_a_temperature_that_has_selection_items(stored):
     arrays = predictions()
-    before = score(stored(**arrays))
-    run = StoredRun(NAME, Path("nowhere"))
+    run = stored(**arrays)
+    before = score(run)
     vars(run)["predictions"] = {name: np.asarray(a) for name, a in arrays.items()} | {"counts": arrays["counts"][::-1]}
     np.testing.assert_allclose(tempered_probs(run, "best"), softmax(arrays["best_logits"] / 2, axis=1), atol=1e-4)
     assert value(before, "soft_nll", tempered=True) != value(score(run), "soft_nll", tempered=True)

@@ -78,7 +78,7 @@ def test_a_new_field_at_its_first_default_moves_no_name():
 
 
 def test_every_default_is_still_the_first_one():
-    required = {"data": {"name", "votes", "inputs", "classes"}, "model": {"name"}}
+    required = {"data": {"name", "votes", "inputs", "classes", "ordered"}, "model": {"name"}}
     complete = Plan(**values()).to_dict()
     del complete["method"], complete["seeds"]
     for table, names in required.items():
@@ -111,6 +111,7 @@ def test_whatever_changes_the_run_changes_the_name(other):
 
 def test_what_data_are_called_is_no_part_of_the_name():
     assert Plan(**changed("data", name="yours")).name == Plan(**values()).name
+    assert Plan(**changed("data", ordered=True)).name == Plan(**values()).name  # the votes' digest says it
 
 
 def test_whole_numbers_and_floats_of_one_value_are_one_plan():

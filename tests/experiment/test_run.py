@@ -61,7 +61,7 @@ def test_a_run_knows_its_plan_and_how_it_was_made(run, data, tiny):
 
 
 def test_records_stand_beside_the_run(run):
-    assert {record.metric for record in run().records()} == set(METRICS)
+    assert {record.metric for record in run().records()} == set(METRICS) - {"wasserstein"}  # classes without an order
 
 
 def test_as_published_the_evaluation_items_select(run):

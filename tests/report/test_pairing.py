@@ -44,6 +44,8 @@ def test_several_comparisons_are_refused_with_a_way_out(make_run):
     assert collect(runs, where={"data.name": "plants"}).methods == ("soft",)
     with pytest.raises(InputError, match=r"no run has data\.name=birds; the runs have: pets, plants"):
         collect(runs, where={"data.name": "birds"})
+    with pytest.raises(InputError, match=r"unknown field of a plan 'data\.nane'; did you mean 'data\.name'\?"):
+        collect(runs, where={"data.nane": "pets"})
 
 
 def test_the_same_data_under_another_name_are_the_same(make_run):

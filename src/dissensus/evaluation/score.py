@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from dissensus.base.arrays import Labels, Simplex
 from dissensus.base.errors import InputError, StoreError, unknown
 from dissensus.base.streams import permutation
-from dissensus.metrics import METRICS, fit_temperature, softmax
+from dissensus.metrics import METRICS, Metric, fit_temperature, softmax
 from dissensus.records import Against, Checkpoint, Record, StoredRun
 
 CHECKPOINTS: tuple[Checkpoint, ...] = get_args(Checkpoint)
 
 
 def records_of(run: StoredRun) -> list[Record]:
-    """The run's records: those beside it if they hold exactly the metrics of today, else scored and kept there."""
+    """The run's records: those beside it if they hold exactly its metrics of today, else scored and kept there."""
     try:
         records = run.records()
     except StoreError:  # damaged; it is derived, so nothing is lost
         records = []
-    if {record.metric for record in records} == set(METRICS):
+    if {record.metric for record in records} == set(metrics_of(run)):
         return records
     records = score(run)
     with suppress(StoreError):  # a store that cannot be written can still be read
@@ -37,7 +37,7 @@ def records_of(run: StoredRun) -> list[Record]:
 
 
 def score(run: StoredRun) -> list[Record]:
-    """Every metric at ``best`` and ``last``, plain and tempered, against the votes and, where known, the truth.
+    """Every metric that fits its classes at ``best`` and ``last``, plain and tempered, against the votes and, where known, the truth.
 
     Against the votes, labels are those of the run; against the truth, its most probable class. Where training diverged,
     and the logits are not finite, the value is nan.
@@ -51,10 +51,16 @@ def score(run: StoredRun) -> list[Record]:
         for tempered, probs_of in ((False, plain_probs), (True, tempered_probs)):
             probs = probs_of(run, checkpoint) if _converged(run, checkpoint) else None
             for against, (human, labels) in references.items():
-                for name, metric in METRICS.items():
+                for name, metric in metrics_of(run).items():
                     value = np.nan if probs is None else float(metric(probs, human, labels))
                     records.append(Record(run.name, name, value, checkpoint, tempered, against, items=len(human)))
     return records
+
+
+def metrics_of(run: StoredRun) -> dict[str, Metric]:
+    """The metrics that mean something for the run: those of ordered classes only where its classes are ordered."""
+    ordered = bool(run.plan["data"].get("ordered", False))
+    return {name: metric for name, metric in METRICS.items() if ordered or not metric.ordered_only}
 
 
 def plain_probs(run: StoredRun, checkpoint: Checkpoint) -> NDArray[np.float64]:

@@ -43,12 +43,16 @@ VotesPerItem = Annotated[
 
 
 class DataPart(Part):
-    """Which items and votes, by content. The name is for people and is not hashed."""
+    """Which items and votes, by content: the digest of the votes covers the classes and their order.
+
+    So those, and the name, are for whoever reads the plan, and are not hashed.
+    """
 
     name: Text
     votes: Digest
     inputs: Digest
     classes: Annotated[tuple[str, ...], Field(strict=False, min_length=2, description="a list of two or more names")]
+    ordered: Switch = False
     version: Version = 1
 
 
@@ -160,14 +164,16 @@ class Plan(Document):
     def name(self) -> str:
         """16 hex digits that stand for the content."""
         content = self.to_dict()
-        del content["data"]["name"], content["data"]["classes"]  # the digest of the votes covers the classes
+        for told in ("name", "classes", "ordered"):
+            del content["data"][told]
         return content_name(content, FIRST)
 
 
 def described(data: Dataset) -> dict[str, Any]:
     """What a plan says of its data."""
     classes = [str(name) for name in data.votes.classes]
-    return {"name": data.name, "version": data.version, "classes": classes, **data.digest()}
+    told = {"name": data.name, "classes": classes, "ordered": data.votes.ordered}
+    return {**told, "version": data.version, **data.digest()}
 
 
 def versions(method: str, model: str) -> dict[str, int]:

@@ -18,8 +18,8 @@ from dissensus.report.phrases import listed
 ARM_FIELDS = ("hold", "target", "recipe.mixup", "versions.delivery")
 PANEL_FIELDS = ("votes", "draw")
 SEED_FIELDS = ("seeds.split", "seeds.init", "seeds.order", "seeds.delivery")
-# The name of the data is for people: what they are is said by the digests of votes and inputs.
-NAME_FIELDS = ("data.name", "data.classes")
+# These are for people: what the data are is said by the digests of votes and inputs.
+NAME_FIELDS = ("data.name", "data.classes", "data.ordered")
 
 Plan: TypeAlias = Mapping[str, Any]  # by dotted names
 
