@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from functools import partial
 from html.parser import HTMLParser
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 from dissensus.base.errors import MissingExtra, StoreError
-from dissensus.datasets import Dataset, load
-from dissensus.report import collect, page, write_page
+from dissensus.datasets import Dataset, load, own_data
+from dissensus.delivery import METHODS
+from dissensus.report import RULES, collect, glossary, page, write_page
 from dissensus.report.gallery import gallery
-from dissensus.votes import Votes
+from dissensus.votes import Votes, read_votes
 
 VOID = {"meta", "img", "br"}
 
@@ -161,10 +163,52 @@ def test_data_are_found_again_and_checked(make_run):
     assert page.at_hand(collect([lost])) is None
 
 
+def test_files_of_a_user_are_found_again_with_their_options(make_run, tmp_path):
+    votes, inputs = tmp_path / "votes.csv", tmp_path / "inputs.npz"
+    votes.write_text("task,answer\na,2\na,1\nb,1\nc,2\n")
+    np.savez(inputs, ids=["c", "b", "a"], inputs=np.zeros((3, 2), np.float32))
+    options = {"item": "task", "label": "answer", "ordered": True}
+    data = own_data(read_votes(votes, **options), inputs)
+    run = make_run("soft", data={"name": "own", **data.digest()})
+    run.about["source"] = {"votes": str(votes), "inputs": str(inputs), "options": options}
+    assert page.at_hand(collect([run])).votes == data.votes
+    del run.about["source"]["options"]
+    assert page.at_hand(collect([run])) is None
+
+
+def test_every_method_and_judged_measure_is_explained_to_newcomers(outline):
+    assert set(glossary.METHODS) == set(METHODS)
+    assert set(glossary.MEASURES) == {(rule.metric, rule.tempered) for rule in RULES}
+    text = " ".join(outline.text)
+    for words in [
+        *map(glossary.method_in_words, ("majority", "soft", "sls", "multipass")),
+        *glossary.MEASURES.values(),
+    ]:
+        assert words in text
+
+
 def test_a_place_that_cannot_be_written(comparison, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StoreError, match="cannot write"):
+    with pytest.raises(StoreError, match=r"cannot write the page to .*: Not a directory\."):
         write_page(comparison, tmp_path / "file" / "page")
+
+
+def test_a_disk_that_fills_up_leaves_nothing_half_written(tmp_path, monkeypatch):
+    def full(path, content):
+        if path.name == "index.html":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        with path.open("wb") as file:
+            file.write(content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        page._write({"figures/learning.png": b"drawn", "index.html": b"told"}, tmp_path / "new")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "index.html").write_text("what stood there before")
+    with pytest.raises(StoreError, match="No space left on device"):
+        page._write({"figures/learning.png": b"drawn", "index.html": b"told"}, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
+    assert (tmp_path / "index.html").read_text() == "what stood there before"
 
 
 def test_a_missing_extra_is_named(comparison, tmp_path, monkeypatch):

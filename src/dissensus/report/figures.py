@@ -6,15 +6,14 @@ marker in all figures. matplotlib's global settings are never changed.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dissensus.base.errors import require
-from dissensus.base.files import written_whole
 from dissensus.report.comparison import Comparison, Measure, Panel
 from dissensus.report.gallery import Item
 from dissensus.report.rules import RULES
@@ -117,13 +116,14 @@ def sheet(
     return figure, list(figure.subplots(rows, columns, squeeze=False, **options).flat)
 
 
-def save(figure: Figure, stem: Path) -> dict[str, Path]:
-    """The figure as ``stem``.png and ``stem``.svg."""
-    paths = {kind: stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg")}
-    for kind, path in paths.items():
-        with written_whole(path) as part:
-            figure.savefig(part, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else None)
-    return paths
+def rendered(figure: Figure) -> dict[str, bytes]:
+    """The figure as the content of a ``png`` and of an ``svg`` file; the same figure gives the same bytes."""
+    files = {}
+    for kind, metadata in (("png", None), ("svg", {"Date": None})):
+        file = io.BytesIO()
+        figure.savefig(file, format=kind, dpi=160, metadata=metadata)
+        files[kind] = file.getvalue()
+    return files
 
 
 def plot_differences(data: Differences, ax: Axes) -> None:

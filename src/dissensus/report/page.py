@@ -1,26 +1,36 @@
-"""The page: one HTML file that opens offline, with its figures and tables beside it as files of their own."""
+"""The page: one HTML file that opens offline, with its figures and tables beside it as files of their own.
+
+Everything is computed and drawn before anything is written, and stands in its place at the end or not at all.
+"""
 
 from __future__ import annotations
 
 import base64
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dissensus.base.errors import DissensusError, require
-from dissensus.base.files import written_whole
+from dissensus.base.errors import DissensusError, StoreError, require
 from dissensus.datasets import DATASETS, Dataset, load, own_data
 from dissensus.records import StoredRun
 from dissensus.report import figures, rules, tables
 from dissensus.report.comparison import Comparison, Panel, collect
 from dissensus.report.gallery import gallery
+from dissensus.report.glossary import MEASURES, method_in_words
 from dissensus.report.pairing import flat
 from dissensus.report.phrases import listed
+from dissensus.votes import read_votes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+Files: TypeAlias = dict[str, bytes]  # by their names
 
 
 @dataclass(frozen=True)
@@ -44,10 +54,11 @@ def write_page(
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         page = page / "index.html"
-    content = _content(comparison, page.parent / "figures", data if data is not None else at_hand(comparison))
-    for name, text in table_files(comparison).items():
-        _write(page.parent / "tables" / name, text)
-    _write(page, _render(content))  # last: where there is a page, everything beside it is there too
+    content, figures = _content(comparison, data if data is not None else at_hand(comparison))
+    files = {f"figures/{name}": drawn for name, drawn in figures.items()}
+    files |= {f"tables/{name}": text.encode() for name, text in table_files(comparison).items()}
+    files[page.name] = _render(content).encode()  # last: where there is a page, everything beside it is there too
+    _write(files, page.parent)
     return page
 
 
@@ -56,7 +67,7 @@ def at_hand(comparison: Comparison) -> Dataset | None:
     source = comparison.runs[0].about.get("source") or {"name": comparison.data}
     try:
         if "votes" in source:
-            data = own_data(source["votes"], source["inputs"])
+            data = _own(source["votes"], source["inputs"], source.get("options", {}))
         elif source["name"] in DATASETS:
             data = load(source["name"], **source.get("options", {}))
         else:
@@ -65,6 +76,13 @@ def at_hand(comparison: Comparison) -> Dataset | None:
         return None
     same = all(digest == comparison.setting.get(f"data.{part}") for part, digest in data.digest().items())
     return data if same else None
+
+
+def _own(votes: str, inputs: str, options: Mapping[str, Any]) -> Dataset:
+    """The two files of a user; some of the options say how to read the votes, the others how to fit the inputs."""
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
+    reading: dict[str, Any] = {name: given.pop(name) for name in signature(read_votes).parameters if name in given}
+    return own_data(read_votes(votes, **reading), inputs, **given)
 
 
 def table_files(comparison: Comparison) -> dict[str, str]:
@@ -85,13 +103,15 @@ def table_files(comparison: Comparison) -> dict[str, str]:
     return files
 
 
-def _content(comparison: Comparison, folder: Path, data: Dataset | None) -> dict[str, Any]:
-    """Everything that the template shows."""
+def _content(comparison: Comparison, data: Dataset | None) -> tuple[dict[str, Any], Files]:
+    """Everything that the template shows, and the files of its figures."""
+    files: Files = {}
     with figures.styled():
-        panels = [_panel_content(comparison, panel, folder) for panel in comparison.panels]
+        panels = [_panel_content(comparison, panel, files) for panel in comparison.panels]
         by_votes = _picture(
+            files,
+            "by-votes",
             figures.by_votes_figure(comparison),
-            folder / "by-votes",
             f"Scores of {listed(comparison.methods)} by the number of votes an item that they were trained on.",
             "Means over seeds with 95 % intervals, by the number of votes that every training item was given.",
         )
@@ -100,19 +120,18 @@ def _content(comparison: Comparison, folder: Path, data: Dataset | None) -> dict
                 "item": item,
                 "picture": None if item.picture is None else _uri(item.picture, "image/png"),
                 "bars": _picture(
-                    figures.bars_figure(item),
-                    folder / f"gallery-{number}",
-                    _bars_in_words(item.classes, item.bars),
-                    "",
+                    files, f"gallery-{number}", figures.bars_figure(item), _bars_in_words(item.classes, item.bars), ""
                 ),
             }
             for number, item in enumerate(gallery(comparison, data), 1)
         ]
     first = comparison.runs[0]
     counts = first.predictions["counts"]
-    return {
+    content = {
         "comparison": comparison,
         "methods": listed(comparison.methods),
+        "glossary": {name: words for name in comparison.methods if (words := method_in_words(name))},
+        "meaning": MEASURES,
         "looks": figures.looks(comparison.methods),
         "facts": {
             "evaluated": f"{len(counts):,}",
@@ -125,11 +144,11 @@ def _content(comparison: Comparison, folder: Path, data: Dataset | None) -> dict
         "rules": _rules_in_words(),
         "setting": {field: _told(value) for field, value in comparison.setting.items()},
         "about": _about(comparison.runs),
-        "cross_fitted": any(panel.cross_fitted for panel in comparison.panels),
     }
+    return content, files
 
 
-def _panel_content(comparison: Comparison, panel: Panel, folder: Path) -> dict[str, Any]:
+def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[str, Any]:
     end = f"-{panel.slug}" if len(comparison.panels) > 1 else ""
     methods, seeds = listed(panel.methods), len(panel.seeds)
     over = "one seed" if seeds == 1 else f"{seeds} seeds"
@@ -147,15 +166,17 @@ def _panel_content(comparison: Comparison, panel: Panel, folder: Path) -> dict[s
         "verdicts": tables.verdicts_table(panel),
         "verdicts_last": tables.verdicts_table(panel, "last"),
         "differences": _picture(
+            files,
+            f"differences{end}",
             figures.differences_figure(panel),
-            folder / f"differences{end}",
             f"Paired differences between {methods} over {over}. " + " ".join(j.sentence for j in judged),
             "A dot a seed, first method minus second; circle and bar: mean and 95 % interval. Coloured: the winner's "
             "colour, where there is one. The grey band is what counts as the same.",
         ),
         "reliability": _picture(
+            files,
+            f"reliability{end}",
             figures.reliability_figure(panel),
-            folder / f"reliability{end}",
             f"Reliability curves of {methods}: confidence against accuracy, and against the share of annotators.",
             "Dots: 15 bins of equal mass, evaluation items of all seeds. Left, the line is that of smooth ECE; "
             "right, it joins the bins. Below the diagonal a method is too sure. A method that matches divided "
@@ -163,15 +184,17 @@ def _panel_content(comparison: Comparison, panel: Panel, folder: Path) -> dict[s
             "vote counts as right.",
         ),
         "entropy": _picture(
+            files,
+            f"entropy{end}",
             figures.entropy_figure(comparison, panel),
-            folder / f"entropy{end}",
             f"Entropy of the predictions of {methods} against the entropy of the annotators, item by item.",
             "Grey: items of all seeds. Line and band: median and quartiles of the model's entropy. ρ: Spearman "
             "correlation, mean over seeds; the ceiling is what half of the annotators reach with the other half.",
         ),
         "learning": _picture(
+            files,
+            f"learning{end}",
             figures.learning_figure(panel),
-            folder / f"learning{end}",
             f"Soft NLL of {methods} on the evaluation items by epoch, over {over}.",
             "Mean over seeds, with a band of one standard deviation. The mark is the best epoch.",
         ),
@@ -183,12 +206,13 @@ def _same_words(panel: Panel) -> bool:
     return words["best"] == words["last"]
 
 
-def _picture(figure: Figure | None, stem: Path, alt: str, caption: str) -> Picture | None:
-    """Both files of the figure, and the SVG as the page embeds it."""
+def _picture(files: Files, name: str, figure: Figure | None, alt: str, caption: str) -> Picture | None:
+    """The figure as the page embeds it; what it is as files of its own is added to ``files``."""
     if figure is None:
         return None
-    paths = figures.save(figure, stem)
-    return Picture(_uri(paths["svg"].read_bytes(), "image/svg+xml"), alt, caption)
+    drawn = figures.rendered(figure)
+    files |= {f"{name}.{kind}": content for kind, content in drawn.items()}
+    return Picture(_uri(drawn["svg"], "image/svg+xml"), alt, caption)
 
 
 def _uri(content: bytes, kind: str) -> str:
@@ -247,6 +271,18 @@ def _render(content: Mapping[str, Any]) -> str:
     return str(environment.get_template("page.html.j2").render(content))
 
 
-def _write(path: Path, text: str) -> None:
-    with written_whole(path) as part:
-        part.write_text(text, "utf-8")
+def _write(files: Files, folder: Path) -> None:
+    """All files, or none: they are written aside, which is where a disk is found to be full, and then moved."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".part-", dir=folder) as aside:
+            for name, content in files.items():
+                (Path(aside) / name).parent.mkdir(exist_ok=True)
+                (Path(aside) / name).write_bytes(content)
+            for name in files:
+                (folder / name).parent.mkdir(exist_ok=True)
+                (Path(aside) / name).replace(folder / name)
+    except OSError as error:
+        with suppress(OSError):
+            folder.rmdir()  # if it was made here, and so is empty
+        raise StoreError(f"cannot write the page to {folder}: {error.strerror or error}.") from None
