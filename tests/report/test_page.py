@@ -187,10 +187,10 @@ def test_every_method_and_judged_measure_is_explained_to_newcomers(outline):
         assert words in text
 
 
-def test_a_place_that_cannot_be_written(comparison, tmp_path):
+def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match=r"cannot write the page to .*: Not a directory\."):
-        write_page(comparison, tmp_path / "file" / "page")
+        page._write({"index.html": b"told"}, tmp_path / "file" / "page")
 
 
 def test_a_disk_that_fills_up_leaves_nothing_half_written(tmp_path, monkeypatch):
