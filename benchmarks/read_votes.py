@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -30,6 +31,7 @@ from measure import write_result
 N_CLASSES = 10
 CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 BARS = {"crowd-kit MajorityVote": 5.0, "pandas groupby-size-unstack": 3.0, "pandas factorize-bincount": 1.0}
+KINDS, SUFFIXES = ("whole numbers", "text"), ("parquet", "csv")
 PACKAGES = ("numpy", "polars", "pandas", "pyarrow", "crowd-kit")
 
 # -- contestants: each imports what it needs and returns the work as a function
@@ -109,18 +111,28 @@ def measure_here(contestant: str, path: str) -> dict[str, Any]:
 
 
 def measure(contestant: str, path: Path) -> dict[str, Any]:
-    path.read_bytes()  # into the page cache
-    command = [sys.executable, __file__, "--contestant", contestant, "--file", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with path.open("rb") as file:  # into the page cache
+        while file.read(1 << 20):
+            pass
+    return json.loads(run_alone("--contestant", contestant, "--file", str(path)).splitlines()[-1])
+
+
+def run_alone(*arguments: str) -> str:
+    """This script in a process of its own. Its peak memory counts from that of its parent, which has to stay small."""
+    done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{contestant} failed:\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
+        raise SystemExit(f"{' '.join(arguments)} failed:\n{done.stderr}")
+    return done.stdout
 
 
 # -- the whole comparison
 
 
-def write_files(folder: Path, n_votes: int) -> dict[str, Path]:
+def paths(folder: Path) -> dict[str, Path]:
+    return {f"{suffix}, {kind}": folder / f"{kind.replace(' ', '-')}.{suffix}" for kind in KINDS for suffix in SUFFIXES}
+
+
+def write_files(folder: Path, n_votes: int) -> None:
     """The same votes four times."""
     import numpy as np
     import polars as pl
@@ -138,17 +150,15 @@ def write_files(folder: Path, n_votes: int) -> dict[str, Path]:
         annotator=pl.format("worker-{}", pl.col("annotator")),
         label=pl.Series(CLASSES).gather(numbers["label"]),
     )
-    files = {}
-    for kind, frame in (("whole numbers", numbers), ("text", words)):
-        for suffix in ("parquet", "csv"):
-            path = files[f"{suffix}, {kind}"] = folder / f"{kind.replace(' ', '-')}.{suffix}"
-            frame.write_parquet(path) if suffix == "parquet" else frame.write_csv(path)
-    return files
+    for name, path in paths(folder).items():
+        frame = words if name.endswith("text") else numbers
+        frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_csv(path)
 
 
 def compare(n_votes: int, repeats: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        files = write_files(Path(folder), n_votes)
+        run_alone("--write", folder, "--votes", str(n_votes))
+        files, load = paths(Path(folder)), [os.getloadavg()[0]]
         measured: dict[str, dict[str, list[dict[str, Any]]]] = {
             file: {who: [] for who in CONTESTANTS} for file in files
         }
@@ -162,6 +172,7 @@ def compare(n_votes: int, repeats: int) -> dict[str, Any]:
         "items": n_votes // 5,
         "classes": N_CLASSES,
         "repeats": repeats,
+        "load_before_and_after": [round(number, 2) for number in (*load, os.getloadavg()[0])],
         "files": {file: summarize(runs) for file, runs in measured.items()},
     }
 
@@ -195,7 +206,11 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--contestant", choices=CONTESTANTS, help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)
+    parser.add_argument("--write", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.write:
+        write_files(Path(given.write), given.votes)
+        return
     if given.contestant:
         print(json.dumps(measure_here(given.contestant, given.file)))
         return

@@ -49,7 +49,7 @@ def from_columns(
         skipped = order[~kept & (per_item[item] > 0)]
         item, order = item[kept], order[kept]
         who, who_ids = _of_votes(who, who_ids, voted)
-    if who is not None and (missing := (who < 0) & voted).any():
+    if who is not None and who.min(initial=0) < 0 and (missing := (who < 0) & voted).any():
         raise InputError(
             f"{place(int(missing.argmax()))}: the annotator is missing. Fill it in, or leave all annotators out."
         )

@@ -89,7 +89,7 @@ class TextTable(Table):
         return [series[position] for position in positions]
 
     def _whole_numbers(self) -> list[pl.Series] | None:
-        """All columns as whole numbers if they are nothing else, which saves a third of the time; None otherwise.
+        """All columns as whole numbers if they are nothing else, quicker than by way of text; None otherwise.
 
         No number is written in an odd way ("007") if the file is just as long as its numbers, delimiters and line ends.
         """
