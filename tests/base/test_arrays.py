@@ -31,6 +31,7 @@ def test_no_items_are_a_simplex_too():
             [[3, 1], [0, 4]],
             r"row 0 sums to 4 \(2 of 2 rows are wrong\). If these are counts, divide each row by its sum",
         ),
+        ([[0.5, 0.502]], "row 0 sums to 1.002"),
         ([[1.5, -0.5]], "must not be negative, but row 0 holds -0.5. If these are logits"),
         ([[0.5, 0.5], [np.nan, 1]], "must be finite, but row 1 holds nan"),
         ([[np.inf, 0]], "row 0 holds inf"),
