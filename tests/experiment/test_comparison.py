@@ -233,12 +233,7 @@ def test_few_seeds_are_worth_a_note():
 def test_one_run_of_a_comparison(data, tiny):
     (first,) = tiny.only().plans(data)
     assert (first.method, first.seeds.split) == ("soft", 0)
-    (chosen,) = tiny.only(method="sls", seed=1).plans(data)
-    assert chosen in tiny.plans(data)
-    with pytest.raises(PlanError, match="unknown method of this comparison 'multipass'"):
-        tiny.only(method="multipass")
-    with pytest.raises(PlanError, match="unknown seed of this comparison 7"):
-        tiny.only(seed=7)
+    assert first == tiny.plans(data)[0]
 
 
 def test_the_demo_can_reject():

@@ -37,9 +37,9 @@ def records_of(run: StoredRun) -> list[Record]:
 
 
 def score(run: StoredRun) -> list[Record]:
-    """Every metric that fits its classes at ``best`` and ``last``, plain and tempered, against the votes and, where known, the truth.
+    """Every metric at ``best`` and ``last``, plain and tempered, against the votes and, where known, the truth.
 
-    Against the votes, labels are those of the run; against the truth, its most probable class. Where training diverged,
+    Metrics of ordered classes only where the run's are. Against the votes, labels are those of the run; against the truth, its most probable class. Where training diverged,
     and the logits are not finite, the value is nan.
     """
     references: dict[Against, tuple[Simplex, Labels]] = {"human": (_human(run), _array(run, "labels"))}

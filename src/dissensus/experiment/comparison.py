@@ -27,7 +27,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from dissensus.base.errors import PlanError, unknown
+from dissensus.base.errors import PlanError
 from dissensus.base.files import existing_file
 from dissensus.datasets import Dataset
 from dissensus.experiment import checks
@@ -128,15 +128,9 @@ class Comparison(Document):
             return comparison
         return comparison.model_copy(update={"data": comparison.data.beside(path.parent)})
 
-    def only(self, method: str | None = None, seed: int | None = None, votes: VotesPerItem | None = None) -> Comparison:
-        """Narrowed to one run: what is asked for, and the first of what is not."""
-        chosen = {}
-        for field, kind, asked in (("methods", "method", method), ("seeds", "seed", seed), ("votes", "votes", votes)):
-            offered = getattr(self, field)
-            if asked is not None and asked not in offered:
-                raise PlanError(unknown(f"{kind} of this comparison", asked, map(str, offered)))
-            chosen[field] = (offered[0] if asked is None else asked,)
-        return self.model_copy(update=chosen)
+    def only(self) -> Comparison:
+        """Narrowed to one run: the first method, seed and number of votes."""
+        return self.model_copy(update={field: getattr(self, field)[:1] for field in ("methods", "seeds", "votes")})
 
     def plans(self, data: Dataset) -> list[Plan]:
         """A plan a run, seed by seed, so that what is done first can be compared first.

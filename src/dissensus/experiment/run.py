@@ -89,9 +89,8 @@ def _fitted(
     from dissensus.training import fit
 
     method = METHODS[plan.method]
-    target = (
-        train if plan.target == "shares" else TARGETS[plan.target](train)
-    )  # shares are what votes give by themselves
+    # shares are what votes give by themselves, and multipass needs votes
+    target = train if plan.target == "shares" else TARGETS[plan.target](train)
     factory = make(plan.model.name, data.inputs.shape[1:], data.votes.n_classes, **plan.model.options)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return fit(

@@ -55,10 +55,6 @@ class Table:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
 
-    def plain(self) -> list[list[str]]:
-        """The rows as text, the name first."""
-        return [[row.name, *map(str, row.cells)] for row in self.rows]
-
 
 def number(value: float, digits: int = 3) -> str:
     """A score as it is printed.
