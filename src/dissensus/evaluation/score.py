@@ -39,8 +39,8 @@ def records_of(run: StoredRun) -> list[Record]:
 def score(run: StoredRun) -> list[Record]:
     """Every metric at ``best`` and ``last``, plain and tempered, against the votes and, where known, the truth.
 
-    Metrics of ordered classes only where the run's are. Against the votes, labels are those of the run; against the truth, its most probable class. Where training diverged,
-    and the logits are not finite, the value is nan.
+    Metrics of ordered classes only where the run's are. Against the votes, labels are those of the run; against the
+    truth, its most probable class. Where training diverged, and the logits are not finite, the value is nan.
     """
     references: dict[Against, tuple[Simplex, Labels]] = {"human": (_human(run), _array(run, "labels"))}
     if "truth" in run.predictions:
