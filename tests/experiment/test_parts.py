@@ -53,6 +53,13 @@ def test_subsamples_are_nested_real_votes(data):
     np.testing.assert_array_equal(every, data.votes.take(split.train).counts())
 
 
+def test_resampled_votes_are_drawn_with_replacement(data):
+    split = parts(data, 0.2, 0.1, seed=0)
+    drawn, every = (given_votes(data.votes, split, k, "resample", seed=0)[0].counts() for k in (5, "all"))
+    assert ((drawn > 0) <= (every > 0)).all()
+    assert (drawn > every).any()  # a vote that was cast once is shown more often
+
+
 def test_ties_go_to_the_label_of_the_data_set():
     votes = Votes.from_counts([[2, 2, 0], [2, 2, 0], [0, 1, 3], [1, 1, 0]])
     data = Dataset("ties", np.zeros((4, 1), np.float32), votes, labels=np.array([1, 0, 0, 2]))
