@@ -137,6 +137,22 @@ def test_a_file_can_be_changed_on_the_way_in(folder):
         Comparison.read(path, methods=["sl"])
 
 
+def test_paths_of_a_file_are_beside_it_and_those_of_an_option_are_where_the_user_is(write):
+    path = write('[data]\nvotes = "a.csv"\ninputs = "b.npy"\n')
+    assert Comparison.read(path).data.votes == str(path.parent / "a.csv")
+    assert Comparison.read(path, data={"votes": "c.csv", "inputs": "d.npy"}).data.votes == "c.csv"
+
+
+def test_all_votes_need_no_draw_and_have_one_name(data, tiny):
+    names = {
+        draw: [plan.name for plan in tiny.model_copy(update={"draw": draw, "votes": (3, "all")}).only().plans(data)]
+        + [plan.name for plan in tiny.model_copy(update={"draw": draw}).plans(data)]
+        for draw in ("subsample", "resample")
+    }
+    assert names["subsample"][0] != names["resample"][0]
+    assert names["subsample"][1:] == names["resample"][1:]
+
+
 def test_files_that_are_no_toml(tmp_path, write):
     with pytest.raises(PlanError, match=r"compare\.toml is not valid TOML: .*line 2"):
         Comparison.read(write("seeds = 2\nmethods = soft\n"))

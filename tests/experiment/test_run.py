@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 
 from dissensus.base.errors import PlanError
 from dissensus.delivery import METHODS
 from dissensus.experiment import Comparison, Plan, carry_out
 from dissensus.experiment.about import commit
 from dissensus.experiment.parts import parts
+from dissensus.experiment.run import _one_thread
 from dissensus.metrics import METRICS
 from dissensus.records import RunStore
 
@@ -85,6 +87,8 @@ def test_fewer_votes_change_what_is_trained_on_and_not_what_is_scored(run):
     assert (every["last_logits"] != three["last_logits"]).any()
     thirds = three["select_target"] * 3  # the votes that the run was given, not all of them
     np.testing.assert_allclose(thirds, thirds.round(), atol=1e-5)
+    nll = -(three["select_target"] * log_softmax(three["select_last_logits"], axis=1)).sum(1).mean()
+    assert run(votes=3).history["select_nll"][-1] == pytest.approx(nll, rel=1e-5)  # they are what selects
 
 
 def test_the_same_plan_gives_the_same_numbers(run, data, tiny, tmp_path):
@@ -101,9 +105,39 @@ def test_seeds_do_what_they_are_called(run):
         other = run(seeds={"split": 0, "init": 0, "order": 0, "delivery": 0} | {seed: 1}).predictions
         np.testing.assert_array_equal(first["ids"], other["ids"])
         assert (first["last_logits"] != other["last_logits"]).any()
-    delivery = run(seeds={"split": 0, "init": 0, "order": 0, "delivery": 1}).predictions
-    np.testing.assert_array_equal(first["last_logits"], delivery["last_logits"])  # soft labels draw nothing
+    delivery = {"split": 0, "init": 0, "order": 0, "delivery": 1}
+    np.testing.assert_array_equal(first["last_logits"], run(seeds=delivery).predictions["last_logits"])  # draws nothing
+    drawn, redrawn = (run(method="sls", seeds=seeds).predictions["last_logits"] for seeds in (0, delivery))
+    assert (drawn != redrawn).any()
     assert set(first["ids"]) != set(run(seeds={"split": 1, "init": 0, "order": 0, "delivery": 0}).predictions["ids"])
+
+
+def test_in_one_batch_the_order_changes_nothing_and_the_initial_weights_do(run, tiny):
+    whole = tiny.recipe.model_dump() | {"batch_size": 60}
+    seeds = dict.fromkeys(("split", "init", "order", "delivery"), 0)
+    first, order, init = (
+        run(recipe=whole, seeds=seeds | other).predictions["last_logits"] for other in ({}, {"order": 1}, {"init": 1})
+    )
+    np.testing.assert_allclose(order, first, atol=1e-5)
+    assert np.abs(init - first).max() > 0.01
+
+
+def test_training_takes_one_thread_and_gives_the_others_back():
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with _one_thread():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_labels_can_be_held(run):
+    anew, held = (run(method="sls", hold=hold).predictions["last_logits"] for hold in (1, 2))
+    assert (anew != held).any()
 
 
 @pytest.mark.parametrize("method", METHODS)
