@@ -10,6 +10,7 @@ READY  := $(VENV)/.ready
 setup: $(READY)  ## the environment, pinned by constraints.txt
 
 $(READY): pyproject.toml constraints.txt
+	@echo "Setting up $(VENV), once: it takes some minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[all,dev]"
 	touch $@

@@ -267,6 +267,13 @@ def test_weights_are_in_the_plain_layout(fitted: Fitted) -> None:
     assert fitted.model.training
 
 
+def test_the_held_out_items_do_not_select_where_others_do() -> None:
+    opposed = (IMAGES, SOFT[:, ::-1])  # the better the training items are learned, the worse these are
+    fitted = fit(SMALL, IMAGES, soft, Recipe(epochs=6, batch_size=16), held_out=opposed, select_on=(IMAGES, SOFT))
+    held_out, select = (int(np.argmin([row[name] for row in fitted.history])) for name in ("soft_nll", "select_nll"))
+    assert fitted.best.epoch == select != held_out
+
+
 def test_without_select_on_the_held_out_items_select() -> None:
     fitted = fit(SMALL, IMAGES, soft, QUICK, held_out=(IMAGES[:20], SOFT[20:40]))
     assert fitted.best.epoch == int(np.argmin([row["soft_nll"] for row in fitted.history]))
