@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 
 import numpy as np
@@ -39,6 +40,13 @@ def test_what_is_written_is_read(run):
         np.testing.assert_array_equal(run.predictions[name], array)
         assert run.predictions[name].dtype == np.asarray(array).dtype
     run.check()
+
+
+def test_every_file_is_on_the_disk_before_it_is_called_a_run(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
+    write_run(tmp_path, PLAN, ABOUT, HISTORY, PREDICTIONS)
+    assert sorted(synced) == sorted(path.stat().st_ino for path in tmp_path.iterdir())
 
 
 def test_files_are_plain_and_strict(run):

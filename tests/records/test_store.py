@@ -55,6 +55,18 @@ def test_a_run_is_there_when_the_block_ends_and_not_before(store):
     assert leftovers(store) == []
 
 
+def test_a_run_that_is_done_just_before_the_lock_is_ours_is_not_made_again(store, monkeypatch):
+    locked = store._locked
+
+    def late(name):
+        (store.path / name).mkdir()
+        return locked(name)
+
+    monkeypatch.setattr(store, "_locked", late)
+    with store.claim(A) as staging:
+        assert staging is None
+
+
 def test_a_run_that_is_done_is_not_made_again(store):
     assert make(store, A, '{"first": 1}')
     assert not make(store, A, '{"second": 2}')

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from dissensus import stats
-from dissensus.report import Measure, collect
+from dissensus.report import RULES, Judgement, Measure, collect
 
 
 def direct_kl(run) -> float:
@@ -38,6 +38,24 @@ def test_verdicts_are_those_of_the_rules(comparison):
     assert judgement.best == ("multipass", "sls", "soft")
     assert comparison.sentences[0].startswith("KL: soft, sls and multipass each beat majority")
     assert [s.partition(":")[0] for s in comparison.sentences] == ["KL", "KL after temperature", "Entropy correlation"]
+
+
+def test_each_metric_is_judged_in_its_own_direction(make_run):
+    def mismatched(predictions):
+        for name in ("best_logits", "last_logits"):
+            predictions[name] = np.roll(predictions[name], 1, axis=0)
+
+    runs = [make_run(m, seed, edit=edit) for m, edit in (("soft", None), ("sls", mismatched)) for seed in range(6)]
+    (panel,) = collect(runs).panels
+    assert [verdict.winner for judgement in panel.judgements for verdict in judgement.verdicts] == ["soft"] * 6
+
+
+def test_who_beats_one_and_is_beaten_by_another_is_not_best():
+    spread = np.linspace(0, 0.01, 8)
+    verdicts = stats.judge({"soft": 0.3 + spread, "sls": 0.4 + 2 * spread, "majority": 0.5 + 3 * spread}, margin=0.025)
+    judgement = Judgement(RULES[0], "best", 8, tuple(verdicts), unfit=())
+    assert {verdict.winner for verdict in verdicts} == {"soft", "sls"}
+    assert judgement.best == ("soft",)
 
 
 def test_both_checkpoints_are_judged(comparison):
