@@ -259,6 +259,19 @@ def test_items_without_inputs_are_named(run, own_data):
     assert "50" in err
 
 
+def test_runs_that_fail_are_told_and_nothing_is_judged_without_them(run, own_data):
+    (own_data / "plan.toml").write_text(
+        'methods = ["majority", "soft"]\nseeds = 1\n[data]\nvotes = "labels.csv"\ninputs = "features.npy"\n'
+        "[recipe]\nepochs = 2\nlr = 1e30\n"
+    )
+    code, out, err = run("compare", "plan.toml", "--jobs", 1)
+    assert (code, out) == (1, "")
+    assert "Failed: majority, seed 0" in err
+    assert "training diverged" in err
+    assert "2 failed, 0 done and kept." in err
+    assert not (own_data / "report").exists()
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_store_that_cannot_be_written_ends_it(run, own_data, jobs):
     (own_data / "runs").write_text("a file stands where the store should be")

@@ -43,6 +43,15 @@ def test_differences_show_every_seed(comparison, ax):
     assert high > view.values.max()
 
 
+@pytest.mark.parametrize(
+    ("rule", "label"), [(0, "← first better      second better →"), (2, "← second better      first better →")]
+)
+def test_differences_say_which_side_is_better(comparison, ax, rule, label):
+    (panel,) = comparison.panels
+    figures.plot_differences(differences(panel, panel.judgements[rule]), ax)
+    assert ax.get_xlabel() == label
+
+
 def test_learning_curves_mark_the_best_epoch(comparison, ax):
     view = learning(comparison.panels[0].runs["soft"])
     figures.plot_learning({"soft": view}, ax)

@@ -74,11 +74,12 @@ def test_a_seed_twice(make_run):
         collect([make_run("soft"), make_run("soft", data=again)])
 
 
-def test_other_items_cannot_be_paired(make_run):
+@pytest.mark.parametrize("key", ["ids", "counts"])
+def test_other_items_or_votes_cannot_be_paired(make_run, key):
     def moved(predictions):
-        predictions["ids"] = predictions["ids"][::-1]
+        predictions[key] = predictions[key][::-1]
 
-    with pytest.raises(InputError, match="same seed but other evaluation ids"):
+    with pytest.raises(InputError, match=f"same seed but other evaluation {key}"):
         collect([make_run("soft"), make_run("sls", edit=moved)])
 
 
