@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from dissensus.base.errors import InputError
 from dissensus.datasets.dataset import Dataset
 from dissensus.datasets.image_folder import image_files, read_images
 from dissensus.datasets.input_files import read_inputs
-from dissensus.votes import Votes, read_votes
+from dissensus.votes import Votes
 
 _NAMED = 3  # ids that a message names; it counts all of them
 
@@ -25,10 +26,11 @@ def own_data(
     *,
     ids: str | None = None,
     size: tuple[int, int] | None = None,
+    **reading: Any,
 ) -> Dataset:
     """The items of ``votes``, in their order, with the inputs that have the same ids.
 
-    ``votes`` is a file for ``read_votes``, or what it returned. ``inputs`` is one of
+    ``votes`` is a file for ``read_votes``, which is given ``reading``, or what it returned. ``inputs`` is one of
 
     - a folder of images, whose file names, with or without the ending, are the ids; all of one size, or brought to
       ``size=(height, width)``;
@@ -47,7 +49,12 @@ def own_data(
     >>> data.inputs.tolist(), data.votes.items.tolist()
     ([[2.5], [1.5]], ['a', 'b'])
     """
-    table = votes if isinstance(votes, Votes) else read_votes(votes)
+    if isinstance(votes, Votes):
+        table = votes
+    else:
+        from dissensus.votes import read_votes  # which needs Polars
+
+        table = read_votes(votes, **reading)
     _check_votes(table)
     wanted = [str(item) for item in table.items.tolist()]
     path = Path(inputs)

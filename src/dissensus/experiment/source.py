@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 from dissensus.base.errors import unknown
 from dissensus.datasets import DATASETS, Dataset, load, own_data
 from dissensus.experiment.mistakes import Part, known, sentence
-from dissensus.votes import read_votes
 
 Scalar = bool | int | float | str
 DataName = Annotated[str | None, known("data set", lambda: DATASETS), Field(description="the name of a data set")]
@@ -46,6 +45,8 @@ class Source(Part):
         if self.name is not None:
             of, allowed = self.name, list(signature(DATASETS[self.name]).parameters)
         else:
+            from dissensus.votes import read_votes
+
             of, allowed = "files", [*_keywords(read_votes), *_keywords(own_data)]
         for option in self.options:
             if option not in allowed:
@@ -59,12 +60,12 @@ class Source(Part):
         return Source(votes=str(folder / self.votes), inputs=str(folder / self.inputs), options=self.options)
 
     def load(self) -> Dataset:
-        options = {name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()}
+        options: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()
+        }
         if self.votes is None or self.inputs is None:
             return load(str(self.name), **options)
-        reading: dict[str, Any] = {name: options.pop(name) for name in _keywords(read_votes) if name in options}
-        fitting: dict[str, Any] = options
-        return own_data(read_votes(self.votes, **reading), self.inputs, **fitting)
+        return own_data(self.votes, self.inputs, **options)
 
 
 def _keywords(function: Callable[..., Any]) -> list[str]:

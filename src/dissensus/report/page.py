@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -24,7 +23,6 @@ from dissensus.report.gallery import gallery
 from dissensus.report.glossary import MEASURES, method_in_words
 from dissensus.report.pairing import flat
 from dissensus.report.phrases import listed
-from dissensus.votes import read_votes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,9 +65,9 @@ def at_hand(comparison: Comparison) -> Dataset | None:
     source = comparison.runs[0].about.get("source") or {"name": comparison.data}
     try:
         if "votes" in source:
-            data = _own(source["votes"], source["inputs"], source.get("options", {}))
+            data = own_data(source["votes"], source["inputs"], **_options(source))
         elif source["name"] in DATASETS:
-            data = load(source["name"], **source.get("options", {}))
+            data = load(source["name"], **_options(source))
         else:
             return None
     except (DissensusError, OSError, KeyError, TypeError):
@@ -78,11 +76,9 @@ def at_hand(comparison: Comparison) -> Dataset | None:
     return data if same else None
 
 
-def _own(votes: str, inputs: str, options: Mapping[str, Any]) -> Dataset:
-    """The two files of a user; some of the options say how to read the votes, the others how to fit the inputs."""
-    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
-    reading: dict[str, Any] = {name: given.pop(name) for name in signature(read_votes).parameters if name in given}
-    return own_data(read_votes(votes, **reading), inputs, **given)
+def _options(source: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that the data were loaded with; JSON knows lists only."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in source.get("options", {}).items()}
 
 
 def table_files(comparison: Comparison) -> dict[str, str]:
