@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.base.errors import InputError
+from dissensus.base.errors import InputError, StoreError
 from dissensus.votes import Votes, read_votes
 
 # surrogates are no text, and NumPy's text cannot end in NUL
@@ -143,3 +143,19 @@ def test_order_of_votes_and_annotators_survives(tmp_path):
     )
     votes.write(tmp_path / "votes.csv")
     assert read_votes(tmp_path / "votes.csv") == votes
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".jsonl"])
+def test_a_full_disk_is_told_in_one_sentence_and_leaves_nothing(tmp_path, suffix):
+    resource = pytest.importorskip("resource")
+    signal = pytest.importorskip("signal")
+    votes = Votes.from_counts(np.random.default_rng(0).multinomial(20, [0.3, 0.3, 0.4], size=20_000))
+    before, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))  # a file that may not grow stands for a full disk
+    try:
+        with pytest.raises(StoreError, match=f"cannot write .*votes{suffix}: "):
+            votes.write(tmp_path / f"votes{suffix}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert list(tmp_path.iterdir()) == []

@@ -25,7 +25,10 @@ def write(votes: Votes, path: str | os.PathLike[str]) -> None:
     if writer is None:
         raise InputError(unknown("suffix", path.suffix, _WRITERS) + ".")
     with written_whole(path) as part:
-        writer(votes, part)
+        try:
+            writer(votes, part)
+        except pl.exceptions.PolarsError as error:  # which tells of a full disk in its own words
+            raise OSError(str(error)) from error
 
 
 def frame(votes: Votes) -> pl.DataFrame:
