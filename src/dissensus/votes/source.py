@@ -15,6 +15,7 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.base.files import existing_file
+from dissensus.votes.build import as_column, side_by_side
 from dissensus.votes.numbers import SAMPLE, whole_numbers, written_length
 
 _SUFFIX_DELIMITER = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -110,8 +112,8 @@ class TextTable(Table):
         columns = frame.get_columns()
         if len(columns) != len(self.columns) or any(column.null_count() for column in columns):
             return None
-        written = sum(written_length(column) + len(column) for column in columns)
-        return columns if size == len(header) + written else None
+        written = sum(side_by_side(*(partial(written_length, column) for column in columns)))
+        return columns if size == len(header) + written + frame.height * frame.width else None
 
     def place(self, row: int) -> str:
         rows = self._rows()
@@ -237,8 +239,6 @@ def _from_foreign(frame: Any) -> pl.DataFrame:
     except Exception as why:  # pandas needs PyArrow for its Arrow interface, and raises errors of many kinds
         if not hasattr(frame, "columns") or not hasattr(frame, "iloc"):
             raise InputError(f"the frame could not be read: {why}") from None
-    from dissensus.votes.build import as_column
-
     columns = [frame[name] for name in frame.columns]
     values = [column.astype(object).where(column.notna(), None).tolist() for column in columns]
     return pl.DataFrame([as_column(str(name), v) for name, v in zip(frame.columns, values, strict=True)])
