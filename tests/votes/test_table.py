@@ -445,7 +445,8 @@ def test_votes_tell_what_they_are(votes, people):
 
 
 def test_what_was_saved_is_loaded(tmp_path, votes, people):
-    several = Votes.from_records(items=[1, 2], labels=[["a", "b"], []], annotators=["p", "é"], ordered=True)
+    columns = {"items": [1, 2], "labels": [["a", "b"], []], "annotators": ["p", "é"]}
+    several = Votes.from_records(**columns, classes=["a", "b"], ordered=True)
     for table in (votes, people, several, votes.take([])):
         table.save(tmp_path / "votes.npz")
         loaded = Votes.load(tmp_path / "votes.npz")
@@ -466,7 +467,7 @@ def _damaged(tmp_path, votes, **changes):
 def test_a_file_that_is_none_of_ours(tmp_path, votes):
     path = tmp_path / "votes.npz"
     path.write_bytes(b"PK\x03\x04 and then nothing")
-    with pytest.raises(InputError, match=r"votes.npz is not a whole votes file; write one with votes.save"):
+    with pytest.raises(InputError, match=r"votes.npz is not a whole votes file, as votes.save"):
         Votes.load(path)
     np.savez(path, counts=np.ones(3))
     with pytest.raises(InputError, match="is not a whole votes file"):
@@ -532,3 +533,12 @@ def test_first_appearance_numbers_in_order(codes):
 def test_ranges_are_ranges(spans):
     starts, sizes = np.array(spans, int).reshape(-1, 2).T
     assert ranges(starts, sizes).tolist() == [at for start, size in spans for at in range(start, start + size)]
+
+
+def test_classes_that_are_no_numbers_have_no_order_of_their_own():
+    labels = ["low", "high", "mid"]
+    with pytest.raises(InputError, match=r"'high', 'low', 'mid' are said to be ordered.* name them in it"):
+        Votes.from_records(items=[0, 0, 1], labels=labels, ordered=True)
+    votes = Votes.from_records(items=[0, 0, 1], labels=labels, classes=["low", "mid", "high"], ordered=True)
+    assert votes.classes == ("low", "mid", "high")
+    assert Votes.from_records(items=[0, 0, 1], labels=["9", "10", "9"], ordered=True).classes == ("9", "10")

@@ -58,6 +58,8 @@ def from_columns(
         lambda: (None, []) if who is None else _with_repeated(item, who[order]),
         lambda: _ids("item", items.gather(grouped.first)),
     )
+    if ordered and classes is None:
+        _refuse_unknown_order(names)
     return Votes(
         codes=codes,
         offsets=offsets_of(per_item),
@@ -400,6 +402,18 @@ def in_order(labels: list[Any]) -> list[Any]:
         return sorted(labels, key=lambda label: (float(label), str(label)))
     except ValueError:
         return sorted(labels)
+
+
+def _refuse_unknown_order(names: tuple[Class, ...]) -> None:
+    """An error for classes that are no numbers: the order of the alphabet is not that of a scale."""
+    try:
+        [float(name) for name in names]
+    except ValueError:
+        told = ", ".join(map(repr, names[:20]))
+        raise InputError(
+            f"the classes {told} are said to be ordered, but in which order is not known; name them in it with "
+            "classes=[...]."
+        ) from None
 
 
 def _set_codes(

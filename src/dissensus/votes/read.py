@@ -51,10 +51,10 @@ def read_votes(
     item and a column an annotator, the first column being ``item``; and *counts*, a row an item and a column a class.
     Where two fit, ``layout`` has to say which.
 
-    Without ``classes`` they are put in numeric order if all are numbers, else sorted. A vote may name several classes:
-    as a list in JSON Lines, Parquet and frames, or as text that is cut at ``separator``. Columns of text are cut at
-    ``delimiter``, which is seen in the header. Rows without a label are no votes, though their items stay; what was
-    left out or is odd stands in ``notes``.
+    Without ``classes`` they are put in numeric order if all are numbers, else sorted; if they are ``ordered`` and no
+    numbers, they have to be named. A vote may name several classes: as a list in JSON Lines, Parquet and frames, or as
+    text that is cut at ``separator``. Columns of text are cut at ``delimiter``, which is seen in the header. Rows
+    without a label are no votes, though their items stay; what was left out or is odd stands in ``notes``.
 
     >>> import polars as pl
     >>> read_votes(pl.DataFrame({"item": ["a", "a", "b"], "label": ["yes", "no", "no"]})).counts()
