@@ -191,3 +191,12 @@ def test_separator_needs_text():
 
 def test_an_arrow_batch():
     assert read_votes(pa.record_batch(_frame().to_dict(as_series=False))) == EXPECTED
+
+
+def test_nan_among_numbers_is_no_vote(tmp_path):
+    file = tmp_path / "votes.csv"
+    file.write_text("item,label\na,1\na,nan\nb,2\n")
+    votes = read_votes(file)
+    assert votes.classes == (1, 2)
+    assert votes.n_votes == 2
+    assert votes.notes == ("1 rows have no label and are no votes (first: votes.csv, line 3).",)

@@ -15,8 +15,10 @@ def test_whole_numbers_are_seen_and_odd_writings_kept(numbers, odd):
     assert found.to_list() == (text if odd else numbers)
 
 
-def test_what_is_not_finite_is_text():
+def test_infinity_is_text_and_nan_is_a_number_that_is_missing():
     assert numbers_or_text(pl.Series(["1", "inf"])).dtype == pl.String
+    assert numbers_or_text(pl.Series(["1", "NaN", "x"])).to_list() == ["1", "NaN", "x"]
+    assert numbers_or_text(pl.Series(["1", "nan"])).dtype == pl.Float64
     assert numbers_or_text(pl.Series(["1", None, "2.5"])).to_list() == [1, None, 2.5]
 
 

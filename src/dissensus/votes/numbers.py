@@ -25,10 +25,10 @@ def whole_numbers(column: pl.Series) -> pl.Series:
 
 
 def numbers_or_text(column: pl.Series) -> pl.Series:
-    """A text column as numbers if all its cells are, else as it is."""
+    """A text column as numbers if all its cells are, "nan" for one that is missing included, else as it is."""
     column = whole_numbers(column)
     numbers = _cast(column, pl.Float64())
-    return numbers if numbers is not None and numbers.is_finite().all() else column
+    return column if numbers is None or numbers.is_infinite().any() else numbers
 
 
 def _cast(column: pl.Series, dtype: pl.DataType) -> pl.Series | None:

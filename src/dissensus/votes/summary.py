@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dissensus.base.errors import InputError
 from dissensus.votes.agreement import entropy, krippendorff_alpha, observed_agreement
 from dissensus.votes.table import Votes
 
@@ -47,6 +48,8 @@ def summary(votes: Votes, most: int = 5) -> Summary:
     >>> told.most_divided[0].item, told.most_divided[0].counts, round(told.unanimous, 2)
     (1, {'cat': 2, 'dog': 2}, 0.33)
     """
+    if not votes.n_votes:
+        raise InputError(f"there is not one vote on the {votes.n_items} items, so there is nothing to tell of them.")
     sizes = votes.votes_per_item
     counts = votes.counts()
     names = [str(name) for name in votes.classes]

@@ -107,7 +107,8 @@ class Votes:
         """Votes from equally long columns, one entry a vote.
 
         A label is one class, or a list or set of classes where an annotator may choose several. Without ``classes``
-        they are put in numeric order if all are numbers, else sorted.
+        they are put in numeric order if all are numbers, else sorted; if they are ``ordered`` and no numbers, they have
+        to be named.
 
         >>> votes = Votes.from_records(items=[7, 7], labels=[{"a"}, {"a", "b"}], annotators=["ann", "bob"])
         >>> votes.multilabel, votes.counts()
@@ -279,7 +280,7 @@ class Votes:
                 f"item {self._id(short[0])!r} has {self.votes_per_item[short[0]]} votes, fewer than k = {k} "
                 f"({short.size} of {self.n_items} items have fewer)."
             )
-        # one sort: the item in the high bits, chance in the low ones; more than 2^40 is left for chance at 2^24 items
+        # one sort: the item in the high bits, chance in the low ones, of which 39 are left at 2^24 items
         low = np.uint64(64 - max(self.n_items, 1).bit_length())
         chance = bits(seed, "subsample", at=self.n_votes)
         chance >>= np.uint64(64) - low
@@ -326,19 +327,12 @@ class Votes:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
                 arrays = {name: content[name] for name in content.files}
             about = json.loads(str(arrays.pop("about")))
-            known = about["about"] == ABOUT
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            TypeError,
-            AttributeError,
-            EOFError,
-            zipfile.BadZipFile,
-            zlib.error,
-        ) as why:
-            raise InputError(f"{path} is not a whole votes file; write one with votes.save(path). ({why})") from None
-        if not known or about["version"] > VERSION:
+            known = about["about"] == ABOUT and about["version"] <= VERSION
+        except _UNREADABLE:
+            raise InputError(
+                f"{path} is not a whole votes file, as votes.save(path) writes it; tables are read by read_votes(path)."
+            ) from None
+        if not known:
             raise InputError(
                 f"{path} was written by a newer dissensus (version {about.get('version')} of {about.get('about')}); "
                 f"this one reads version {VERSION} of {ABOUT}."

@@ -1,0 +1,31 @@
+import numpy as np
+import pytest
+
+from dissensus.base.errors import InputError
+from dissensus.votes import Votes
+from dissensus.votes.summary import summary
+
+
+def test_votes_at_a_glance():
+    counts = [[4, 0, 0], [2, 2, 0], [0, 0, 1], [0, 0, 0]]
+    told = summary(Votes.from_counts(counts, classes=["cat", "dog", "owl"], items=["a", "b", "c", "d"]))
+    assert (told.items, told.votes, told.annotators, told.items_without_votes) == (4, 9, None, 1)
+    assert told.votes_per_item == (0, 2.25, 4)
+    assert told.class_shares == pytest.approx({"cat": 6 / 9, "dog": 2 / 9, "owl": 1 / 9})
+    assert told.unanimous == 0.5  # of the two items with two votes or more
+    assert told.entropy == pytest.approx(np.log(2) / 3)  # over the three items with votes
+    assert told.agreement == pytest.approx((1 + 1 / 3) / 2)
+    assert [(d.item, d.counts) for d in told.most_divided] == [("b", {"cat": 2, "dog": 2})]
+
+
+def test_what_cannot_be_said_is_none():
+    lonely = summary(Votes.from_counts([[1, 0], [0, 1]]))
+    assert (lonely.unanimous, lonely.agreement, lonely.alpha) == (None, None, None)
+    several = summary(Votes.from_records(items=[0, 1], labels=[["a", "b"], ["a"]]))
+    assert (several.multilabel, several.entropy, several.alpha, several.most_divided) == (True, None, None, [])
+    assert summary(Votes.from_counts([[2, 0], [3, 0]])).alpha is None  # chance alone would agree as well
+
+
+def test_without_any_vote_there_is_nothing_to_tell():
+    with pytest.raises(InputError, match="there is not one vote on the 2 items"):
+        summary(Votes.from_counts([[0, 0], [0, 0]]))
