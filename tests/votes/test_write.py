@@ -51,7 +51,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("votes")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60)
 @given(votes=tables(TEXT.filter(bool)))
 def test_parquet_keeps_everything(folder, votes):
     votes.write(folder / "votes.parquet")
@@ -59,7 +59,7 @@ def test_parquet_keeps_everything(folder, votes):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40)
 @given(votes=tables())
 def test_text_files_keep_everything_but_classes(folder, suffix, votes):
     path = folder / f"votes{suffix}"
