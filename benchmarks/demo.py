@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from measure import environment
@@ -24,8 +25,10 @@ COMMANDS = {
 }
 
 
-def main() -> None:
-    for name, command in COMMANDS.items():
+def main(names: Sequence[str]) -> None:
+    """All of them, or those that are named."""
+    for name in names or COMMANDS:
+        command = COMMANDS[name]
         with tempfile.TemporaryDirectory() as folder:
             store = [] if command == ["demo"] else ["--store", f"{folder}/runs"]
             start = time.perf_counter()
@@ -55,4 +58,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -72,7 +72,7 @@ def speed() -> str:
             "",
             f"Measured on {machine['cores']} cores ({machine['cpu']}) by `make bench`. Reading 10^7 votes takes",
             f"{min(seconds):.1f} to {max(seconds):.1f} s;",
-            f"an epoch of SLS over {largest['votes'] / 1e8:.0f}·10^8 votes {largest['seconds']['sls epoch']:.2f} s. "
+            f"an epoch of SLS with {largest['votes'] / 1e6:.0f} million votes {largest['seconds']['sls epoch']:.2f} s. "
             "All numbers: `benchmarks/results/`.",
             "",
         ]
