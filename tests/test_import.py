@@ -19,6 +19,10 @@ def test_import_brings_nothing_heavy():
     assert not imported_after("import dissensus").intersection(HEAVY)
 
 
+def test_arrays_in_and_arrays_out_do_not_wait_for_polars():
+    assert not imported_after("from dissensus import Votes, Multipass, metrics, stats, load").intersection(HEAVY)
+
+
 @pytest.mark.parametrize("room", ["votes", "targets", "delivery", "metrics", "stats", "records", "report", "datasets"])
 def test_rooms_of_arrays_import_without_torch_and_scipy_stats(room):
     heavy = imported_after(f"import dissensus.{room}").intersection(("torch", "pandas", "scipy.stats"))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.votes import Votes
+from dissensus.votes import Votes, krippendorff_alpha
 from dissensus.votes.summary import summary
 
 
@@ -24,6 +24,11 @@ def test_what_cannot_be_said_is_none():
     several = summary(Votes.from_records(items=[0, 1], labels=[["a", "b"], ["a"]]))
     assert (several.multilabel, several.entropy, several.alpha, several.most_divided) == (True, None, None, [])
     assert summary(Votes.from_counts([[2, 0], [3, 0]])).alpha is None  # chance alone would agree as well
+
+
+def test_agreement_beyond_chance_is_ordinal_where_the_classes_are_ordered():
+    votes = Votes.from_counts([[3, 1, 0], [0, 1, 3], [2, 2, 0]], ordered=True)
+    assert summary(votes).alpha == krippendorff_alpha(votes, "ordinal") != krippendorff_alpha(votes)
 
 
 def test_without_any_vote_there_is_nothing_to_tell():

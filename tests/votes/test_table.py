@@ -542,3 +542,30 @@ def test_classes_that_are_no_numbers_have_no_order_of_their_own():
     votes = Votes.from_records(items=[0, 0, 1], labels=labels, classes=["low", "mid", "high"], ordered=True)
     assert votes.classes == ("low", "mid", "high")
     assert Votes.from_records(items=[0, 0, 1], labels=["9", "10", "9"], ordered=True).classes == ("9", "10")
+
+
+def test_a_split_spreads_the_items_without_votes_evenly():
+    votes = Votes.from_counts([[1, 0]] * 50 + [[0, 1]] * 30 + [[0, 0]] * 20)
+    _, test = votes.split(0.2, seed=3)
+    assert [int(np.isin(test, part).sum()) for part in (range(50), range(50, 80), range(80, 100))] == [10, 6, 4]
+
+
+def test_classes_of_another_type_are_other_classes():
+    whole, floating = (Votes.from_counts(COUNTS, classes=classes) for classes in ([0, 1, 2], [0.0, 1.0, 2.0]))
+    assert whole != floating
+    assert whole.digest() != floating.digest()
+
+
+class Harmful:
+    """What a pickle can do: run anything as soon as it is read."""
+
+    def __reduce__(self):
+        return pytest.fail, ("a pickle was run",)
+
+
+def test_a_votes_file_is_never_unpickled(tmp_path):
+    harmful = np.empty(1, object)
+    harmful[0] = Harmful()
+    np.savez(tmp_path / "votes.npz", about=harmful, codes=np.zeros(1, np.uint8))
+    with pytest.raises(InputError, match="is not a whole votes file"):
+        Votes.load(tmp_path / "votes.npz")
