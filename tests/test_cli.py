@@ -9,6 +9,7 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
+from dissensus import cli
 from dissensus.cli import main
 
 
@@ -16,7 +17,8 @@ from dissensus.cli import main
 def run(capfd, monkeypatch, tmp_path):
     """Call the command in an empty folder; returns exit code, standard output and standard error, of workers too."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
+    for console in (cli.out, cli.err):
+        monkeypatch.setattr(console, "width", 200)
 
     def call(*arguments):
         with pytest.raises(SystemExit) as stop:
@@ -134,6 +136,8 @@ def test_a_plan_file_and_options_that_override_it(run, own_data):
 
 def test_options_of_the_data_are_those_of_a_plan(run, own_data):
     rows = (own_data / "labels.csv").read_text().replace("item,annotator,label", "task_id,worker,answer")
+    for letter, rating in zip("abc", "123", strict=True):
+        rows = rows.replace(f",{letter}\n", f",{rating}\n")
     (own_data / "labels.csv").write_text(rows)
     named = ("--option", "item=task_id", "--option", "label=answer", "--option", "ordered=true")
     arguments = ("--method", "soft", "--epochs", 1, "--json")
@@ -162,7 +166,7 @@ def test_all_that_a_command_needs_is_named_before_it_starts(run, tmp_path, monke
 
 def test_a_narrow_terminal_cuts_nothing_off(run, own_data, monkeypatch):
     told = json.loads(run("train", *OWN, "--epochs", 2, "--json")[1])
-    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(cli.out, "width", 60)
     lines = run("runs", "list")[1].splitlines()
     assert max(map(len, lines)) <= 60
     assert "…" not in "".join(lines)
