@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import subprocess
 import sys
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import pytest
@@ -109,7 +109,7 @@ def test_concrete_deliveries_are_final(name):
 
 
 def test_it_survives_a_pickle(deliver):
-    copy = pickle.loads(pickle.dumps(deliver))
+    copy = ForkingPickler.loads(ForkingPickler.dumps(deliver))
     np.testing.assert_array_equal(copy(4, [1, 5]), deliver(4, [1, 5]))
 
 
@@ -204,7 +204,7 @@ def test_probabilities_will_do(name):
     assert (deliver.n_items, deliver.n_classes, deliver.multilabel) == (30, 5, False)
     assert deliver(0).dtype == (np.int64 if deliver.hard else np.float32)
     np.testing.assert_array_equal(deliver(9, [3, 8]), deliver(9)[[3, 8]])
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(deliver))(2), deliver(2))
+    np.testing.assert_array_equal(ForkingPickler.loads(ForkingPickler.dumps(deliver))(2), deliver(2))
     before = deliver(3).copy()
     deliver(3)[...] = 0  # what was given can be written to without harm
     np.testing.assert_array_equal(deliver(3), before)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import json
-import pickle
 import subprocess
 import sys
 from dataclasses import fields
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 
@@ -125,7 +125,7 @@ def test_one_seed_is_all_four():
 def test_a_plan_survives_json_and_pickle():
     plan = Plan(**values(recipe={"mean": [0.5, 0.25], "std": [1, 1]}))
     assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
-    assert pickle.loads(pickle.dumps(plan)) == plan
+    assert ForkingPickler.loads(ForkingPickler.dumps(plan)) == plan
 
 
 def test_a_plan_cannot_be_changed():
