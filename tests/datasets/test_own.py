@@ -293,3 +293,9 @@ def test_votes_that_name_no_class(tmp_path):
 def test_an_item_without_votes(tmp_path):
     with pytest.raises(InputError, match="item 1 has no votes"):
         own_data(Votes.from_counts([[2, 1], [0, 0]]), tmp_path / "x.npz")
+
+
+def test_how_to_read_votes_that_are_read_already_is_no_question(tmp_path):
+    np.savez(tmp_path / "x.npz", inputs=FEATURES[:2], ids=["a", "b"])
+    with pytest.raises(InputError, match="lable say how to read a votes file, but votes that are read were given"):
+        own_data(Votes.from_counts([[2, 1], [0, 3]], items=["a", "b"]), tmp_path / "x.npz", lable="answer")

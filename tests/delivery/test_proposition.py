@@ -44,23 +44,23 @@ def mean_and_covariance(p, values):
     return mean, (values - mean).T @ (p[:, None] * (values - mean))
 
 
-def close(a, b):
+def assert_close(a, b):
     torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-14)
 
 
 def test_the_mean_loss_is_the_cross_entropy_of_the_soft_label(p, z):
-    close(sum(p[y] * loss(z, torch.tensor(y)) for y in range(N_CLASSES)), loss(z, p))
+    assert_close(sum(p[y] * loss(z, torch.tensor(y)) for y in range(N_CLASSES)), loss(z, p))
 
 
 def test_the_mean_gradient_is_that_of_the_soft_label(p, z):
     mean, _ = mean_and_covariance(p, gradients(z, z))
-    close(mean, torch.softmax(z, 0).detach() - p)
-    close(mean, torch.autograd.grad(loss(z, p), z)[0])
+    assert_close(mean, torch.softmax(z, 0).detach() - p)
+    assert_close(mean, torch.autograd.grad(loss(z, p), z)[0])
 
 
 def test_the_covariance_of_the_gradient(p, z):
     _, covariance = mean_and_covariance(p, gradients(z, z))
-    close(covariance, torch.diag(p) - torch.outer(p, p))
+    assert_close(covariance, torch.diag(p) - torch.outer(p, p))
 
 
 def test_the_covariance_of_the_parameters_gradient(p):
@@ -73,14 +73,14 @@ def test_the_covariance_of_the_parameters_gradient(p):
 
     jacobian = torch.autograd.functional.jacobian(logits, theta)
     mean, covariance = mean_and_covariance(p, gradients(logits(theta), theta))
-    close(mean, torch.autograd.grad(loss(logits(theta), p), theta)[0])
-    close(covariance, jacobian.T @ (torch.diag(p) - torch.outer(p, p)) @ jacobian)
+    assert_close(mean, torch.autograd.grad(loss(logits(theta), p), theta)[0])
+    assert_close(covariance, jacobian.T @ (torch.diag(p) - torch.outer(p, p)) @ jacobian)
 
 
 def test_the_decomposition_of_the_squared_error(p, z):
     q = torch.softmax(z, 0).detach()
     squared = ((q - torch.eye(N_CLASSES, dtype=torch.float64)) ** 2).sum(1)
-    close(p @ squared, ((q - p) ** 2).sum() + 1 - (p**2).sum())
+    assert_close(p @ squared, ((q - p) ** 2).sum() + 1 - (p**2).sum())
 
 
 def test_a_one_hot_target_has_no_extra_variance(z):
@@ -88,7 +88,7 @@ def test_a_one_hot_target_has_no_extra_variance(z):
     mean, covariance = mean_and_covariance(p, gradients(z, z))
     assert (covariance == 0).all()
     assert 1 - (p**2).sum() == 0
-    close(mean, gradients(z, z)[2])
+    assert_close(mean, gradients(z, z)[2])
 
 
 def test_the_extra_variance_grows_with_disagreement():
@@ -108,10 +108,10 @@ def test_labels_that_multipass_delivers_fulfil_it_over_a_cycle():
         labels = [torch.from_numpy(deliver(epoch, [i])) for epoch in range(n)]
         losses = torch.stack([loss(z[[i]], y) for y in labels])
         slopes = torch.stack([torch.autograd.grad(each, z, retain_graph=True)[0][i] for each in losses])
-        close(losses.mean(), loss(z[i], soft[i]))
-        close(slopes.mean(0), torch.softmax(z[i], 0).detach() - soft[i])
+        assert_close(losses.mean(), loss(z[i], soft[i]))
+        assert_close(slopes.mean(0), torch.softmax(z[i], 0).detach() - soft[i])
         spread = slopes - slopes.mean(0)
-        close(spread.T @ spread / n, torch.diag(soft[i]) - torch.outer(soft[i], soft[i]))
+        assert_close(spread.T @ spread / n, torch.diag(soft[i]) - torch.outer(soft[i], soft[i]))
 
 
 def test_labels_that_sls_delivers_fulfil_it_on_average():

@@ -50,6 +50,8 @@ def own_data(
     ([[2.5], [1.5]], ['a', 'b'])
     """
     if isinstance(votes, Votes):
+        if reading:
+            raise InputError(f"{', '.join(reading)} say how to read a votes file, but votes that are read were given.")
         table = votes
     else:
         from dissensus.votes import read_votes  # which needs Polars
