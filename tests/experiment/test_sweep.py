@@ -88,7 +88,7 @@ def finish(comparison, store):
 @pytest.fixture(scope="module")
 def swept(data, source, tiny, tmp_path_factory):
     """Four runs in two processes, one of which is killed while both train."""
-    recipe = tiny.recipe.model_copy(update={"epochs": 60})
+    recipe = tiny.recipe.model_copy(update={"epochs": 300})  # long: the one that is killed must not be done by then
     plans = tiny.model_copy(update={"recipe": recipe}).plans(data)
     store = RunStore(tmp_path_factory.mktemp("swept"))
     events: list[Event] = []
