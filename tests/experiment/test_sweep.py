@@ -131,10 +131,10 @@ def test_each_run_is_told_from_start_to_end(swept):
     plans, _, outcome, events = swept
     for plan in plans:
         mine = [event for event in events if event.run == plan.name]
-        assert {(event.method, event.seed, event.of) for event in mine} == {(plan.method, plan.seeds.split, 60)}
+        assert {(event.method, event.seed, event.of) for event in mine} == {(plan.method, plan.seeds.split, 300)}
         if plan.name in outcome.done:
-            assert [event.kind for event in mine] == ["started", *["epoch"] * 60, "done"]
-            assert [event.epoch for event in mine] == [*range(61), 0]
+            assert [event.kind for event in mine] == ["started", *["epoch"] * 300, "done"]
+            assert [event.epoch for event in mine] == [*range(301), 0]
             assert mine[1].soft_nll > 0
             assert mine[-1].seconds > 0
 
