@@ -156,6 +156,46 @@ def test_a_removed_run_is_gone_and_can_be_made_again(store):
         store.remove(B)
 
 
+def test_what_is_unfinished_outlives_its_claim_and_is_gone_when_the_run_is_done(store):
+    with store.claim(A):
+        (store.unfinished(A) / "checkpoint").write_text("epoch 3")
+    with pytest.raises(TypeError), store.claim(A) as staging:
+        (staging / "plan.json").write_text(None)
+    assert store.unfinished_names() == [A]
+    assert store.names() == []
+    with store.claim(A) as staging:
+        assert (store.unfinished(A) / "checkpoint").read_text() == "epoch 3"
+        (staging / "plan.json").write_text("{}")
+        assert store.unfinished_names() == [A]
+    assert store.unfinished_names() == []
+    assert store.names() == [A]
+    assert not (store.path / ".unfinished" / A).exists()
+
+
+def test_only_what_can_go_on_is_unfinished(store):
+    assert store.unfinished_names() == []
+    store.unfinished(B)  # asked for, but nothing was left in it
+    (store.unfinished(A) / "checkpoint").touch()
+    (store.path / ".unfinished" / "notes").mkdir()
+    (store.path / ".unfinished" / "notes" / "todo").touch()
+    assert store.unfinished_names() == [A]
+    make(RunStore(store.path / "other"), A)
+    shutil.copytree(store.path / "other" / A, store.path / A)  # done, by a process that died before it cleaned up
+    assert store.unfinished_names() == []
+    store.remove(A)
+    assert not (store.path / ".unfinished" / A).exists()
+    with pytest.raises(InputError, match=r"a run's name has 16 hex digits, but '../outside' was given"):
+        store.unfinished("../outside")
+
+
+def test_a_disk_that_refuses_the_unfinished_folder_is_named(store):
+    store.path.mkdir()
+    (store.path / ".unfinished").touch()
+    with pytest.raises(StoreError, match=r"cannot write to the run store .*runs: "):
+        store.unfinished(A)
+    assert store.unfinished_names() == []
+
+
 def test_stores_are_merged_and_merging_again_does_nothing(store, tmp_path):
     other = RunStore(tmp_path / "other")
     make(store, A, '{"here": 1}')
@@ -257,6 +297,7 @@ import sys, time
 from dissensus.records import RunStore
 with RunStore(sys.argv[1]).claim(sys.argv[2]) as staging:
     (staging / "half").write_text("half a run")
+    (RunStore(sys.argv[1]).unfinished(sys.argv[2]) / "checkpoint").write_text("epoch 3")
     print("claimed", flush=True)
     time.sleep(60)
 """
@@ -284,6 +325,9 @@ def test_a_killed_process_frees_its_claim_and_its_leftovers_are_swept(store, hol
     assert leftovers(store) == [A]
     assert not store.busy(A)
     assert A not in store
+    assert store.unfinished_names() == [A]
+    assert (store.unfinished(A) / "checkpoint").read_text() == "epoch 3"
     assert make(store, A)
+    assert store.unfinished_names() == []
     assert sorted(path.name for path in (store.path / A).iterdir()) == ["plan.json"]
     assert leftovers(store) == []

@@ -3,6 +3,13 @@
 A run is made in a staging folder inside the store and renamed into place, so it is there whole or not at all. While it
 is made, its name is claimed by ``flock``, which the system frees when the process ends, however it ends. Lock files
 stay where they are: deleting one that another process has just opened would give a name two holders.
+
+==================== =================================================================================================
+``<name>/``          a run that is done
+``.staging/<name>/`` a run that is being written; what a dead process left there is swept up
+``.unfinished/...``  what a run under way needs to go on after its process has died
+``.claims/``         lock files
+==================== =================================================================================================
 """
 
 from __future__ import annotations
@@ -75,7 +82,7 @@ class RunStore:
         return found[0]
 
     def remove(self, name: str) -> None:
-        """Delete a run. It vanishes from its place at once, so nobody reads half of it."""
+        """Delete a run and what it left unfinished. It vanishes from its place at once, so nobody reads half of it."""
         path = self.read(name).path
         try:
             (self.path / ".staging").mkdir(exist_ok=True)
@@ -83,6 +90,36 @@ class RunStore:
                 path.rename(Path(grave, name))
         except OSError as error:
             raise self._error("remove a run from", error) from error
+        self._forget_unfinished(name)
+
+    def unfinished(self, name: str) -> Path:
+        """A folder, made here, for what the run ``name`` needs to go on later; for whoever holds its claim.
+
+        Unlike the claim's own folder it outlives the claim, however that ends, so the next claim of the name finds what
+        a killed process left. It is gone once the run is done.
+
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = RunStore(folder)
+        ...     with store.claim("0123456789abcdef"):
+        ...         _ = (store.unfinished("0123456789abcdef") / "checkpoint").write_text("epoch 3")
+        ...     print(store.names(), store.unfinished_names())
+        ...     with store.claim("0123456789abcdef") as staging:
+        ...         _ = (staging / "plan.json").write_text("{}")
+        ...     print(store.names(), store.unfinished_names())
+        [] ['0123456789abcdef']
+        ['0123456789abcdef'] []
+        """
+        folder = self._unfinished(name)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._error("write to", error) from error
+        return folder
+
+    def unfinished_names(self) -> list[str]:
+        """The names of all runs that were begun, are not done and can go on from where they were, sorted."""
+        left = sorted({path.parent.name for path in self.path.glob(".unfinished/*/*")})
+        return [name for name in left if _NAME.fullmatch(name) and name not in self]
 
     def busy(self, name: str) -> bool:
         """Whether a live process is making this run now."""
@@ -125,6 +162,7 @@ class RunStore:
                 yield staging
                 if any(staging.iterdir()):
                     self._publish(staging, name)
+                    self._forget_unfinished(name)
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
 
@@ -183,16 +221,27 @@ class RunStore:
                 raise self._error("lock a name in", error, " A store must lie on a local disk.") from error
             yield mine
 
+    def _forget_unfinished(self, name: str) -> None:
+        """The run is done: what may stay behind is not counted, so a disk that refuses is no error."""
+        shutil.rmtree(self._unfinished(name), ignore_errors=True)
+
     def _staging(self, name: str) -> Path:
         return self.path / ".staging" / name
 
+    def _unfinished(self, name: str) -> Path:
+        return self.path / ".unfinished" / _checked(name)
+
     def _lock_path(self, name: str) -> Path:
-        if not _NAME.fullmatch(name):
-            raise InputError(f"a run's name has {NAME_DIGITS} hex digits, but {name!r} was given.")
-        return self.path / ".claims" / f"{name}.lock"
+        return self.path / ".claims" / f"{_checked(name)}.lock"
 
     def _error(self, deed: str, error: OSError, advice: str = "") -> StoreError:
         return StoreError(f"cannot {deed} the run store {self.path}: {error.strerror or error}.{advice}")
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise InputError(f"a run's name has {NAME_DIGITS} hex digits, but {name!r} was given.")
+    return name
 
 
 def _listed(names: list[str], most: int = 8) -> str:
