@@ -134,6 +134,35 @@ def test_a_plan_file_and_options_that_override_it(run, own_data):
     assert told["setting"]["recipe.lr"] == 0.05
 
 
+def test_a_recipe_is_changed_field_by_field(run, own_data):
+    fields = ("--recipe", "lr=.02", "--recipe", "batch_size=16", "--epochs", 1, "--select", 0)
+    code, out, err = run("train", *OWN, *fields, "--json")
+    assert code == 0, err
+    plan = json.loads((own_data / json.loads(out)["path"] / "plan.json").read_text())
+    assert [plan["recipe"][field] for field in ("lr", "batch_size", "epochs", "momentum")] == [0.02, 16, 1, 0.9]
+    assert plan["split"] == {"test": 0.2, "select": 0.0}
+
+
+def test_cifar_on_a_cpu_is_refused_once_and_before_anything_starts(run, own_data, monkeypatch):
+    """The data set is small and made up; the recipe that its name brings is the published one."""
+    from dissensus.datasets import DATASETS, Dataset
+    from dissensus.votes import Votes
+
+    votes = Votes.from_counts([[6, 0], [2, 4]] * 20, classes=["cat", "dog"])
+    images = np.zeros((40, 3, 32, 32), np.uint8)
+    monkeypatch.setitem(DATASETS, "cifar10h", lambda: Dataset("cifar10h", images, votes))
+    monkeypatch.setattr("dissensus.experiment.run.device", lambda: "cpu")
+    arguments = ("compare", "--data", "cifar10h", "--methods", "soft,sls,multipass,majority", "--seeds", 4)
+    code, out, err = run(*arguments, "--votes", 5)
+    assert (code, out) == (2, "")
+    assert err.startswith("InputError: 16 runs ask for the precision tf32, which needs a CUDA GPU")
+    assert err.count("--recipe precision=fp32") == 1
+    assert not (own_data / "runs").exists()
+    small = ("--model", "small-cnn", "--epochs", 1, "--recipe", "precision=fp32", "--jobs", 1)
+    code, _, err = run(*arguments, "--votes", 5, *small)
+    assert code == 0, err
+
+
 def test_options_of_the_data_are_those_of_a_plan(run, own_data):
     rows = (own_data / "labels.csv").read_text().replace("item,annotator,label", "task_id,worker,answer")
     for letter, rating in zip("abc", "123", strict=True):
@@ -231,6 +260,11 @@ COMPARE_MISTAKES = {
     "a cnn on features": ([*OWN, "--model", "small-cnn"], "small-cnn"),
     "no epochs": ([*OWN, "--epochs", "0"], "epochs"),
     "unknown option": ([*OWN, "--epoch", "3"], "--epochs"),
+    "unknown field": ([*OWN, "--recipe", "batchsize=3"], "did you mean 'recipe.batch_size'"),
+    "no field": ([*OWN, "--recipe", "lr"], "--recipe takes KEY=VALUE, such as lr=0.05"),
+    "no rate": ([*OWN, "--recipe", "lr=fast"], "recipe.lr must be a number above 0"),
+    "epochs twice": ([*OWN, "--recipe", "epochs=3", "--epochs", "4"], "epochs=... was given twice"),
+    "all select": ([*OWN, "--select", "1"], "split.select must be a share of at least 0 and below 1"),
 }
 
 

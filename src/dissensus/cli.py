@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dissensus import report as reports
     from dissensus.datasets import Dataset
     from dissensus.experiment import Comparison, Event, Outcome, Plan
-    from dissensus.records import StoredRun
+    from dissensus.records import RunStore, StoredRun
     from dissensus.votes.summary import Summary
 
 EXTRAS = {"train": ("torch", "pydantic"), "report": ("matplotlib", "jinja2")}  # what they bring, by its module
@@ -68,7 +68,9 @@ Store = Annotated[Path, typer.Option("--store", metavar="FOLDER", help="Where th
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Trainings side by side, one thread each.")]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write the page.")]
 PlanFile = Annotated[Path | None, typer.Argument(metavar="PLAN.toml", help="A plan; options override what it says.")]
-Data = Annotated[str | None, typer.Option("--data", metavar="NAME", help="A named data set, such as glyphs.")]
+Data = Annotated[
+    str | None, typer.Option("--data", metavar="NAME", help="A named data set, such as glyphs or cifar10h.")
+]
 VotesOrK = Annotated[
     str | None,
     typer.Option(
@@ -91,8 +93,27 @@ Options = Annotated[
         help="How to read the data: label=answer, layout=counts, ordered=true, size=[32,32]; or items=500 of glyphs.",
     ),
 ]
-Model = Annotated[str | None, typer.Option("--model", help="small-cnn, mlp; chosen by the inputs if left out.")]
-Epochs = Annotated[int | None, typer.Option("--epochs", help="Epochs of training.")]
+Model = Annotated[
+    str | None, typer.Option("--model", help="small-cnn, mlp, resnet18; that of the data's papers, or by the inputs.")
+]
+Epochs = Annotated[int | None, typer.Option("--epochs", help="Epochs of training; short for --recipe epochs=N.")]
+RecipeFields = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--recipe",
+        metavar="KEY=VALUE",
+        help="A field of the recipe: lr=0.05, batch_size=64, flip=true, precision=fp32; the others stay.",
+    ),
+]
+Select = Annotated[
+    float | None,
+    typer.Option(
+        "--select",
+        metavar="SHARE",
+        help="Share of the training items that pick the best epoch, 0.1 by default; 0: the evaluation items do, "
+        "as published.",
+    ),
+]
 Target = Annotated[
     str | None, typer.Option("--target", help="What the votes are turned into: shares, smoothed, dawid-skene.")
 ]
@@ -178,8 +199,7 @@ def votes_command(
         layout=layout,
         separator=separator,
     )
-    for note in votes.notes:
-        err.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
+    _tell_notes(votes.notes)
     told = summary(votes)
     if save is not None:
         (votes.save if save.suffix == ".npz" else votes.write)(save)
@@ -203,6 +223,8 @@ def train(
     per_item: PerItem = None,
     model: Model = None,
     epochs: Epochs = None,
+    recipe: RecipeFields = None,
+    select: Select = None,
     target: Target = None,
     save_model: Annotated[
         bool, typer.Option("--save-model", help="Keep the best epoch's weights beside the run, as model.safetensors.")
@@ -211,7 +233,10 @@ def train(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train one model, and keep its predictions and scores as a run."""
+    """Train one model, and keep its predictions and scores as a run.
+
+    Model and recipe are those of the named data set unless given; see compare.
+    """
     _need("train")
     from dissensus.evaluation import records_of
     from dissensus.experiment import carry_out
@@ -224,13 +249,15 @@ def train(
         seeds=None if seed is None else [seed],
         votes=_votes_an_item(votes, per_item),
         model=model and {"name": model},
-        recipe=None if epochs is None else {"epochs": epochs},
+        recipe=_recipe(recipe, epochs),
+        split=None if select is None else {"select": select},
         target=target,
     ).only()
     with _waiting("Reading the data", quiet):
         loaded = comparison.data.load()
         (only,) = comparison.plans(loaded)
     kept = RunStore(store)
+    _tell_notes(_before_starting([only], loaded, kept, jobs=1, quiet=quiet))
     if save_model and only.name in kept and not (kept.read(only.name).path / "model.safetensors").exists():
         raise InputError(
             f"run {only.name} is done already, without its weights. Remove it to make it again with them: "
@@ -250,6 +277,7 @@ def train(
 
 @app.command(
     epilog="Examples: [bold]dissensus compare --data glyphs --methods majority,soft,multipass --seeds 8[/bold]; "
+    "[bold]dissensus compare --data cifar10h --votes 5[/bold]; "
     "[bold]dissensus compare --votes labels.csv --inputs features.npy[/bold]; [bold]dissensus compare plan.toml[/bold]"
 )
 def compare(
@@ -265,6 +293,8 @@ def compare(
     per_item: PerItem = None,
     model: Model = None,
     epochs: Epochs = None,
+    recipe: RecipeFields = None,
+    select: Select = None,
     target: Target = None,
     store: Store = Path("runs"),
     page: Out = Path("report"),
@@ -275,6 +305,9 @@ def compare(
     """What should I train on? Methods × seeds × votes an item, a verdict, and the page.
 
     Runs that are done are skipped, so a comparison can be stopped, resumed and extended.
+
+    What is not said of model and recipe comes with the data: cifar10h and cifar10n bring the published ones (resnet18,
+    200 epochs, for a GPU), anything else a small model and 30 epochs. Options and plans change them field by field.
     """
     _need("train", "report")
     comparison = _comparison(
@@ -284,7 +317,8 @@ def compare(
         seeds=_seeds(seeds),
         votes=_votes_an_item(votes, per_item),
         model=model and {"name": model},
-        recipe=None if epochs is None else {"epochs": epochs},
+        recipe=_recipe(recipe, epochs),
+        split=None if select is None else {"select": select},
         target=target,
     )
     _compare(comparison, store, page, jobs, as_json, quiet)
@@ -451,8 +485,8 @@ def _source(
 def _settings(flag: str, given: Sequence[str] | None, example: str) -> dict[str, Any]:
     """``KEY=VALUE`` pairs; a value is what TOML reads in it, or else a text.
 
-    >>> _settings("--option", ["label=answer", "ordered=true", "size=[32, 32]"], "")
-    {'label': 'answer', 'ordered': True, 'size': [32, 32]}
+    >>> _settings("--option", ["label=answer", "ordered=true", "size=[32, 32]", "test=.2"], "")
+    {'label': 'answer', 'ordered': True, 'size': [32, 32], 'test': 0.2}
     """
     settings: dict[str, Any] = {}
     for setting in given or []:
@@ -462,10 +496,16 @@ def _settings(flag: str, given: Sequence[str] | None, example: str) -> dict[str,
         if key in settings:
             raise InputError(f"{flag} {key}=... was given twice; once is enough.")
         try:
-            settings[key] = tomllib.loads(f"value = {text}")["value"]
+            settings[key] = tomllib.loads(f"value = {'0' * text.startswith('.')}{text}")["value"]  # .1 is 0.1
         except tomllib.TOMLDecodeError:
             settings[key] = text
     return settings
+
+
+def _recipe(fields: Sequence[str] | None, epochs: int | None) -> dict[str, Any] | None:
+    """``--recipe`` and ``--epochs``, which is one of its fields."""
+    given = [*(fields or []), *([] if epochs is None else [f"epochs={epochs}"])]
+    return _settings("--recipe", given, "lr=0.05") or None
 
 
 def _votes_an_item(votes: str | None, per_item: str | None) -> list[int | str] | None:
@@ -519,9 +559,8 @@ def _compare(comparison: Comparison, store: Path, page: Path, jobs: int, as_json
     with _waiting("Reading the data", quiet):
         data = comparison.data.load()
         plans = comparison.plans(data)
-    for note in [*data.votes.notes, *comparison.notes()]:
-        err.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
     kept = RunStore(store)
+    _tell_notes([*data.votes.notes, *comparison.notes(), *_before_starting(plans, data, kept, jobs, quiet)])
     with _board(plans, quiet) as tell:
         outcome = experiment.compare(plans, comparison.data, kept, jobs=jobs, progress=tell)
     if outcome.failed:
@@ -530,6 +569,23 @@ def _compare(comparison: Comparison, store: Path, page: Path, jobs: int, as_json
     with _waiting("Judging", quiet):
         collected = collect([kept.read(plan.name) for plan in plans])
     _report(collected, page, data, as_json, quiet)
+
+
+def _before_starting(plans: Sequence[Plan], data: Dataset, kept: RunStore, jobs: int, quiet: bool) -> list[str]:
+    """What to know of the runs that are not done yet; an error where this machine cannot make them."""
+    from dissensus.experiment.cost import cpu_note
+    from dissensus.experiment.run import refuse_other_machine
+
+    waiting = [plan for plan in plans if plan.name not in kept]
+    refuse_other_machine(waiting)
+    with _waiting("Trying how long it takes", quiet):
+        note = cpu_note(waiting, data, jobs)
+    return [note] if note else []
+
+
+def _tell_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        err.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
 
 
 def _report(collected: reports.Comparison, page: Path, data: Dataset | None, as_json: bool, quiet: bool) -> None:

@@ -14,7 +14,8 @@
     epochs = 30
 
 :meth:`Comparison.read` reads it; with the data in hand, :meth:`Comparison.plans` makes one plan a run. The same file
-serves a single run: :meth:`Comparison.only` narrows it to one method, seed and number of votes.
+serves a single run: :meth:`Comparison.only` narrows it to one method, seed and number of votes. What it does not say of
+model and recipe comes from :mod:`dissensus.experiment.defaults`, field by field.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from dissensus.base.errors import PlanError
 from dissensus.base.files import existing_file
 from dissensus.datasets import Dataset
 from dissensus.experiment import checks
+from dissensus.experiment.defaults import defaults_for
 from dissensus.experiment.mistakes import Document, Mistake, line_of, plan_error, sentence
 from dissensus.experiment.plan import (
     Draw,
@@ -48,9 +50,6 @@ from dissensus.experiment.plan import (
 from dissensus.experiment.source import Source
 
 Value = TypeVar("Value", bound=Hashable)
-
-# What a comparison trains with unless it says otherwise: a few thousand items on a CPU. A plan spells it out.
-SMALL_DATA = {"epochs": 30, "batch_size": 64, "lr": 0.05}
 
 MOST_SEEDS = 1000  # a larger number is rather a seed than a number of seeds
 
@@ -107,7 +106,7 @@ class Comparison(Document):
     def read(cls, path: str | PathLike[str], **changes: Any) -> Comparison:
         """The comparison in a TOML file, with ``changes`` in place of what it says; its paths are relative to it.
 
-        A recipe is changed field by field, anything else as a whole.
+        The recipe and the split are changed field by field, anything else as a whole.
         """
         path = existing_file(path, "comparison file (TOML)")
         try:
@@ -117,8 +116,9 @@ class Comparison(Document):
             raise PlanError(f"{path} is not text in UTF-8; a comparison file (TOML) was expected.") from None
         except tomllib.TOMLDecodeError as error:
             raise PlanError(f"{path} is not valid TOML: {error}.") from None
-        if isinstance(values.get("recipe"), dict) and "recipe" in changes:
-            changes["recipe"] = values["recipe"] | changes["recipe"]
+        for table in ("recipe", "split"):
+            if isinstance(values.get(table), dict) and table in changes:
+                changes[table] = values[table] | changes[table]
 
         def line(key: tuple[str, ...]) -> int | None:
             return None if key and key[0] in changes else line_of(text, key)
@@ -137,8 +137,10 @@ class Comparison(Document):
 
         Whatever in the data would make runs fail is said now, all at once.
         """
-        model = self.model or ModelPart(name="small-cnn" if data.images else "mlp")
-        if mistakes := self._mistakes(data, model):
+        default = defaults_for(self.data.name, data)
+        model = self.model or ModelPart(name=default.model)
+        recipe = RecipePart(**{**default.recipe, **self.recipe.model_dump(exclude_unset=True)})
+        if mistakes := self._mistakes(data, model, recipe):
             raise plan_error(f"the comparison on {data.name}", mistakes)
         shared = {
             "data": described(data),
@@ -146,7 +148,7 @@ class Comparison(Document):
             "split": self.split.model_dump(),
             "target": self.target,
             "hold": self.hold,
-            "recipe": SMALL_DATA | self.recipe.model_dump(exclude_unset=True),
+            "recipe": recipe.model_dump(),
         }
         return [
             Plan.from_dict(
@@ -172,12 +174,12 @@ class Comparison(Document):
         warning = warning_for(len(self.seeds), tests=pairs) if pairs else None
         return [warning] if warning else []
 
-    def _mistakes(self, data: Dataset, model: ModelPart) -> list[Mistake]:
+    def _mistakes(self, data: Dataset, model: ModelPart, recipe: RecipePart) -> list[Mistake]:
         if unfit := list(checks.data_mistakes(data, self.split)):
             return unfit  # the other checks look at votes that are in order
         return [
             *checks.vote_mistakes(data, self.votes, self.draw),
             *checks.method_mistakes(data, self.methods, self.target, self.hold),
-            *checks.recipe_mistakes(data, self.recipe),
+            *checks.recipe_mistakes(data, recipe),
             *checks.model_mistakes(data, model),
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.base.errors import PlanError, require
+from dissensus.base.errors import InputError, PlanError, require
 from dissensus.datasets import Dataset
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.about import about
@@ -46,14 +46,15 @@ def carry_out(
     from dissensus.evaluation import records_of
 
     refuse_other_meaning(plan, data)
+    refuse_other_machine([plan])
     name = plan.name
     with store.claim(name) as staging:
         if staging is not None:
             started = time.perf_counter()
             split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
             train, select = given_votes(data.votes, split, plan.votes, plan.draw, plan.seeds.split)
-            with _one_thread():
-                fitted = _fitted(plan, data, split, train, select, progress)
+            with one_thread():
+                fitted = trained(plan, data, split, train, select, progress)
                 beside = about(time.perf_counter() - started, fitted.model, source)
             if keep_model:
                 _save_weights(staging / "model.safetensors", fitted)
@@ -80,11 +81,35 @@ def refuse_other_meaning(plan: Plan, data: Dataset) -> None:
             )
 
 
-def _fitted(
-    plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes, progress: Callable[[Row], Any] | None
-) -> Fitted:
+def refuse_other_machine(plans: Iterable[Plan]) -> None:
+    """What a plan means does not depend on the machine, so a precision that this one lacks is no other in its place."""
+    lost = [plan for plan in plans if plan.recipe.precision == "tf32"]
+    if lost and device() == "cpu":
+        runs = "this run asks" if len(lost) == 1 else f"{len(lost)} runs ask"
+        raise InputError(
+            f"{runs} for the precision tf32, which needs a CUDA GPU, and this machine has none. Give the same command "
+            "on a machine that has one; or train in 32 bits here, which makes other runs: --recipe precision=fp32 "
+            '(precision = "fp32" under [recipe] in a plan). On a CPU a resnet18 takes about a day for its 200 epochs; '
+            "--epochs 2 or --model small-cnn are for trying things out."
+        )
+
+
+def device() -> str:
+    """Where runs are made here."""
     import torch
 
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def trained(
+    plan: Plan,
+    data: Dataset,
+    split: Parts,
+    train: Votes,
+    select: Votes,
+    progress: Callable[[Row], Any] | None = None,
+) -> Fitted:
+    """The plan's training on these parts, with the votes that it may look at."""
     from dissensus.models import make
     from dissensus.training import fit
 
@@ -92,9 +117,8 @@ def _fitted(
     # shares are what votes give by themselves, and multipass needs votes
     target = train if plan.target == "shares" else TARGETS[plan.target](train)
     factory = make(plan.model.name, data.inputs.shape[1:], data.votes.n_classes, **plan.model.options)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
     return fit(
-        lambda: factory().to(device),
+        lambda: factory().to(device()),
         data.inputs[split.train],
         DELIVERIES[method.delivery](target, seed=plan.seeds.delivery, hold=plan.hold),
         replace(plan.recipe.as_recipe(), **method.recipe),
@@ -141,7 +165,7 @@ def _save_weights(path: Path, fitted: Fitted) -> None:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """The same numbers in one process as in many; and on small models one thread is the fastest, too."""
     import torch
 

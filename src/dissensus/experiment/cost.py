@@ -1,0 +1,52 @@
+"""How long runs take on a CPU, tried on a few items before they are started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from dissensus.datasets import Dataset
+from dissensus.experiment.parts import Parts, given_votes, parts
+from dissensus.experiment.plan import Plan
+from dissensus.experiment.run import device, one_thread, trained
+
+ITEMS = 16  # trained on for two epochs: a second and a half of resnet18
+WORTH_A_NOTE = 3600.0  # seconds
+
+
+def cpu_note(plans: Sequence[Plan], data: Dataset, jobs: int = 1) -> str | None:
+    """What to know before starting these plans on a CPU, if they take more than an hour. They are taken to be alike."""
+    if not plans or device() != "cpu":
+        return None
+    beside = min(jobs, len(plans), os.cpu_count() or 1)
+    seconds = seconds_on_cpu(plans[0], data) * len(plans) / beside
+    if seconds < WORTH_A_NOTE:
+        return None
+    runs = "1 run" if len(plans) == 1 else f"{len(plans)} runs"
+    return (
+        f"about {told(seconds)} on this machine, which has no CUDA GPU: {runs} of {plans[0].recipe.epochs} epochs of "
+        f"{plans[0].model.name}, {beside} side by side. Runs that are done are kept when it is stopped."
+    )
+
+
+def seconds_on_cpu(plan: Plan, data: Dataset) -> float:
+    """Two epochs on a few items of each part, in their proportion; the second one, which warms nothing up, counts."""
+    split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
+    step = max(1, len(split.train) // ITEMS)
+    few = Parts(split.train[::step], split.select[::step], split.evaluation[::step])
+    train, select = given_votes(data.votes, few, plan.votes, plan.draw, plan.seeds.split)
+    recipe = plan.recipe.model_copy(update={"epochs": 2, "lr": 1e-9})  # a rate at which nothing can diverge
+    with one_thread():
+        fitted = trained(plan.model_copy(update={"recipe": recipe}), data, few, train, select)
+    return float(fitted.history[-1]["seconds"]) * step * plan.recipe.epochs
+
+
+def told(seconds: float) -> str:
+    """In hours, or in days from two on.
+
+    >>> told(7000), told(400_000)
+    ('2 hours', '5 days')
+    """
+    hours = seconds / 3600
+    number, unit = (hours, "hour") if hours < 48 else (hours / 24, "day")
+    return f"{number:.0f} {unit}" + ("" if round(number) == 1 else "s")
