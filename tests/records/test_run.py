@@ -134,11 +134,17 @@ def test_flipped_bytes_in_predictions_are_noticed(run):
         _ = run.predictions
 
 
-@pytest.mark.parametrize("text", ['{"lr": NaN}', "[1]", "{", "\x00"])
+@pytest.mark.parametrize("text", ['{"lr": NaN}', "[1]", "{", "\x00", "[" * 100_000])
 def test_json_that_is_none_is_named(run, text):
     (run.path / "plan.json").write_text(text)
     with pytest.raises(StoreError, match=r"plan.json cannot be read"):
         _ = run.plan
+
+
+def test_a_table_that_csv_cannot_read_is_named(run):
+    (run.path / "history.csv").write_text("epoch\n" + "1" * 200_000 + "\n")  # csv has a limit for one field
+    with pytest.raises(StoreError, match=r"history.csv cannot be read \(field larger"):
+        _ = run.history
 
 
 def test_pickles_are_not_opened(run):

@@ -196,31 +196,6 @@ def test_a_disk_that_refuses_the_unfinished_folder_is_named(store):
     assert store.unfinished_names() == []
 
 
-def test_stores_are_merged_and_merging_again_does_nothing(store, tmp_path):
-    other = RunStore(tmp_path / "other")
-    make(store, A, '{"here": 1}')
-    make(other, A, '{"there": 1}')
-    make(other, B)
-    assert store.merge(other) == [B]
-    assert store.merge(other) == []
-    assert store.names() == [A, B]
-    assert store.read(A).plan == {"here": 1}
-
-
-def test_a_damaged_disk_while_merging_leaves_nothing(store, tmp_path, monkeypatch):
-    other = RunStore(tmp_path / "other")
-    make(other, A)
-
-    def copytree(source, target, **_):
-        Path(target, "plan.json").touch()
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(shutil, "copytree", copytree)
-    with pytest.raises(StoreError, match=f"cannot copy run {A} from .*No space left on device"):
-        store.merge(other)
-    assert store.names() == leftovers(store) == []
-
-
 @pytest.mark.parametrize(("deed", "after"), [("mkdir", 0), ("mkdir", 1), ("rename", 0)])
 @pytest.mark.parametrize("code", [errno.EROFS, errno.ENOSPC, errno.EDQUOT])
 def test_a_disk_that_cannot_be_written_is_named_and_nothing_stays(store, monkeypatch, deed, after, code):

@@ -60,7 +60,7 @@ class StoredRun:
             names, *rows = csv.reader(text.splitlines())
             columns = zip(*rows, strict=True) if rows else ([] for _ in names)
             return {name: _numbers(column) for name, column in zip(names, columns, strict=True)}
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, csv.Error) as error:
             raise self.damaged("history.csv", error) from None
 
     @cached_property
@@ -90,7 +90,7 @@ class StoredRun:
             if not isinstance(content, dict):
                 raise ValueError(f"a table was expected, not a {type(content).__name__}")
             return content
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise self.damaged(file, error) from None
 
     def damaged(self, file: str, error: Exception) -> StoreError:
@@ -130,7 +130,7 @@ def write_run(
             writer.writerows(zip(*columns.values(), strict=True))
         np.savez_compressed(folder / "predictions.npz", **arrays)  # type: ignore[arg-type]
         for path in folder.iterdir():
-            _sync(path)
+            sync(path)
     except OSError as error:
         raise StoreError(f"cannot write a run to {folder}: {error.strerror or error}.") from error
 
@@ -171,7 +171,8 @@ def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is not JSON")
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Have the file on the disk before going on."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

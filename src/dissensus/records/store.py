@@ -166,23 +166,6 @@ class RunStore:
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
 
-    def merge(self, other: RunStore) -> list[str]:
-        """Copy the runs of another store that are not here yet, and return their names. Doing it twice does nothing.
-
-        Two runs of one name are one run: what is here already is kept.
-        """
-        copied = []
-        for name in other:
-            with self.claim(name) as staging:
-                if staging is None:
-                    continue
-                try:
-                    shutil.copytree(other.path / name, staging, dirs_exist_ok=True)
-                except (OSError, shutil.Error) as error:
-                    raise StoreError(f"cannot copy run {name} from {other.path} to {self.path}: {error}.") from error
-            copied.append(name)
-        return copied
-
     def _fresh_staging(self, name: str) -> Path:
         staging = self._staging(name)
         try:

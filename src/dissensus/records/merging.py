@@ -1,0 +1,134 @@
+"""Runs of other machines come into a store: from archives, and from other stores.
+
+Nothing comes in that was not read and found whole, nothing that is here is changed, and each run comes in at once: a
+merge that is broken off is taken up by merging again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from dissensus.base.errors import DissensusError, InputError, StoreError
+from dissensus.records.archive import unpack
+from dissensus.records.run import StoredRun, sync
+from dissensus.records.store import RunStore
+
+NameOf = Callable[[Mapping[str, Any]], str]
+
+
+@dataclass
+class Merged:
+    """What became of the runs that were found: names, each in one of the first three."""
+
+    new: list[str] = field(default_factory=list)
+    here: list[str] = field(default_factory=list)  # were here already
+    busy: list[str] = field(default_factory=list)  # are being made here at this moment, and were left alone
+    other: list[str] = field(default_factory=list)  # those that are here with other numbers; what is here is kept
+    problems: list[str] = field(default_factory=list)  # a sentence for each archive or run that did not come in
+
+
+def merge(store: RunStore, sources: Iterable[str | os.PathLike[str]], name_of: NameOf | None = None) -> Merged:
+    """Bring in the runs of archives, of folders of archives and of other stores. Doing it twice does nothing.
+
+    An archive comes in whole or not at all, a store run by run; what does not is told in ``problems`` and keeps nothing
+    else out. Two runs of one name are one run, and what is here is kept. ``name_of`` gives the name that a plan should
+    have: with it, a run whose plan is another's does not come in.
+    """
+    merged = Merged()
+    for source in _parts(sources, merged.problems):
+        with tempfile.TemporaryDirectory(prefix="dissensus-") as room:
+            for run in _whole_runs(source, room, name_of, merged.problems):
+                _count(merged, run.name, _bring_in(store, run, merged.problems))
+    return merged
+
+
+def _parts(sources: Iterable[str | os.PathLike[str]], problems: list[str]) -> Iterator[Path]:
+    """Each archive, and each folder that is a store."""
+    for source in map(Path, sources):
+        archives = sorted(source.glob("runs-*.zip"))
+        yield from archives
+        if not source.is_dir() or RunStore(source).names():
+            yield source
+        elif not archives:
+            problems.append(
+                f"{source} holds neither runs nor archives of runs. Give an archive that `dissensus runs pack` made, "
+                "the folder of such archives, or the folder of a run store."
+            )
+
+
+def _whole_runs(source: Path, room: str, name_of: NameOf | None, problems: list[str]) -> list[StoredRun]:
+    """The runs of an archive, if all of them are whole; those runs of a store that are."""
+    if source.is_dir():
+        other = RunStore(source)
+        return [run for run in map(other.read, other) if not _amiss(run, source, name_of, problems)]
+    try:
+        runs = unpack(source, room)
+    except DissensusError as error:
+        problems.append(str(error))
+        return []
+    amiss = [_amiss(run, source, name_of, problems) for run in runs]
+    return [] if any(amiss) else runs
+
+
+def _amiss(run: StoredRun, source: Path, name_of: NameOf | None, problems: list[str]) -> bool:
+    """Whether the run is damaged, or not the one that its name says; if so, it is told."""
+    read = StoredRun(run.name, run.path)  # one that is thrown away, with the arrays it has read
+    try:
+        read.check()
+        if name_of is not None and (name := name_of(read.plan)) != run.name:
+            raise InputError(f"its plan is that of run {name}")
+    except StoreError as error:
+        problems.append(str(error))
+    except InputError as error:
+        problems.append(
+            f"run {run.name} of {source} is not taken: {str(error).rstrip('.')}. Either its plan.json was changed, or "
+            "it was made by another release: merge with that one."
+        )
+    else:
+        return False
+    return True
+
+
+def _bring_in(store: RunStore, run: StoredRun, problems: list[str]) -> Literal["new", "here", "busy", "other"]:
+    with store.claim(run.name) as staging:
+        if staging is not None:
+            try:
+                shutil.copytree(run.path, staging, dirs_exist_ok=True)
+                for path in staging.iterdir():
+                    sync(path)
+            except OSError as error:
+                raise StoreError(f"cannot copy run {run.name} from {run.path} to {store.path}: {error}.") from error
+            return "new"
+    if run.name not in store:
+        return "busy"
+    try:
+        return "here" if _same_numbers(store.read(run.name), StoredRun(run.name, run.path)) else "other"
+    except StoreError as error:
+        problems.append(str(error))
+        return "here"
+
+
+def _same_numbers(a: StoredRun, b: StoredRun) -> bool:
+    """Whether the predictions agree to the last bit; features need not, since archives hold them in half precision."""
+    return _bits(a) == _bits(b)
+
+
+def _bits(run: StoredRun) -> dict[str, tuple[Any, ...]]:
+    return {
+        name: (array.dtype.str, array.shape, array.tobytes())
+        for name, array in run.predictions.items()
+        if "features" not in name
+    }
+
+
+def _count(merged: Merged, name: str, what: Literal["new", "here", "busy", "other"]) -> None:
+    if what == "other" and name not in merged.other:
+        merged.other.append(name)
+    if name not in (*merged.new, *merged.here, *merged.busy):
+        {"new": merged.new, "busy": merged.busy}.get(what, merged.here).append(name)
