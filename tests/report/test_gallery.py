@@ -9,7 +9,7 @@ from PIL import Image
 
 from dissensus.datasets import Dataset
 from dissensus.report import collect
-from dissensus.report.gallery import gallery, png
+from dissensus.report.gallery import PICTURE_SIDE, gallery, png
 from dissensus.votes import Votes
 
 
@@ -64,7 +64,7 @@ def test_pictures(make_run):
     item = gallery(collect([run]), data)[0]
     row = run.predictions["ids"].tolist().index(item.id)
     picture = np.asarray(Image.open(io.BytesIO(item.picture)))
-    step = 192 // 5
+    step = PICTURE_SIDE // 5
     assert picture.shape == (5 * step, 4 * step, 3)
     np.testing.assert_array_equal(picture[::step, ::step], np.moveaxis(data.inputs[row], 0, 2))
 
@@ -82,3 +82,11 @@ def test_missing_pictures(make_run):
 def test_grey_pictures():
     picture = np.asarray(Image.open(io.BytesIO(png(np.full((1, 2, 2), 7, np.uint8), side=4))))
     assert picture.tolist() == [[7] * 4] * 4
+
+
+def test_large_pictures_are_reduced_and_keep_their_shape():
+    picture = np.zeros((3, 600, 300), np.uint8)
+    picture[0] = 200  # red stays red: the channels are in their order
+    drawn = np.asarray(Image.open(io.BytesIO(png(picture, side=100))))
+    assert drawn.shape == (100, 50, 3)
+    np.testing.assert_array_equal(drawn[50, 25], [200, 0, 0])

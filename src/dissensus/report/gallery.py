@@ -16,7 +16,7 @@ from dissensus.report.comparison import Comparison, Panel
 from dissensus.report.views import best_probs, finite, human_shares
 
 MOST_CLASSES = 10
-PICTURE_SIDE = 192  # pixels on the page; small pictures are enlarged without smoothing, so that what was seen is seen
+PICTURE_SIDE = 256  # pixels, twice those on the page, for sharp screens
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,9 @@ def _pictures(data: Dataset | None, ids: Sequence[str]) -> list[bytes | None]:
 
 
 def png(picture: NDArray[np.uint8], side: int = PICTURE_SIDE) -> bytes:
-    """A (channels, height, width) picture as PNG, enlarged by whole steps to about ``side`` pixels.
+    """A (channels, height, width) picture as PNG of about ``side`` pixels.
+
+    A small one is enlarged by whole steps, without smoothing, so that what was seen is seen; a large one is reduced.
 
     >>> png(np.zeros((1, 8, 8), np.uint8))[1:4]
     b'PNG'
@@ -110,5 +112,7 @@ def png(picture: NDArray[np.uint8], side: int = PICTURE_SIDE) -> bytes:
     enlarged = picture.repeat(step, 1).repeat(step, 2)
     pixels = enlarged[0] if len(enlarged) == 1 else np.moveaxis(enlarged[:3], 0, 2)
     out = io.BytesIO()
-    image.fromarray(np.ascontiguousarray(pixels)).save(out, "PNG", optimize=True)
+    drawn = image.fromarray(np.ascontiguousarray(pixels))
+    drawn.thumbnail((side, side))  # reduces, with smoothing, and never enlarges
+    drawn.save(out, "PNG", optimize=True)
     return out.getvalue()
