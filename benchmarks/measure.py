@@ -17,8 +17,10 @@ PACKAGES = ("numpy", "scipy", "polars", "torch")
 
 def environment(packages: tuple[str, ...] = PACKAGES) -> dict[str, Any]:
     """The version and commit of dissensus, the installed ``packages``, and the machine in words."""
+    from dissensus._version import __version__  # of these sources, installed or not
+
     return {
-        "dissensus": metadata.version("dissensus"),
+        "dissensus": __version__,
         "commit": _commit(),
         "python": platform.python_version(),
         "packages": {name: version for name in packages if (version := _version(name)) is not None},
