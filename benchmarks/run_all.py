@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPTS = ("read_votes.py", "sls_epoch.py", "smooth_ece.py", "demo.py")
+SCRIPTS = ("read_votes.py", "sls_epoch.py", "smooth_ece.py", "plain_loop.py", "demo.py")
 
 
 def main() -> None:
