@@ -13,28 +13,55 @@ def plans(data, tiny):
     return tiny.plans(data)
 
 
-def test_few_items_stand_for_all(plans, data, monkeypatch):
-    heard = []
-
-    timed = SimpleNamespace(history=[{"seconds": 9.0}, {"seconds": 2.0}])
+@pytest.fixture
+def clock(monkeypatch):
+    """Trainings that take what the clock says, a second epoch of so many seconds; what was asked of them is kept."""
     monkeypatch.setattr(cost, "ITEMS", 4)
-    monkeypatch.setattr(cost, "trained", lambda plan, data, few, *votes: heard.append((plan, few, *votes)) or timed)
-    (plan, *_) = plans
-    seconds = seconds_on_cpu(plan, data)
-    ((tried, few, train, select),) = heard
+    asked = []
+
+    def set_to(*seconds):
+        left = iter(seconds)
+
+        def trained(plan, data, few, train, select):
+            asked.append((plan, few, train, select))
+            return SimpleNamespace(history=[{"seconds": 9.0}, {"seconds": next(left)}])
+
+        monkeypatch.setattr(cost, "trained", trained)
+        return asked
+
+    return set_to
+
+
+def test_few_items_stand_for_all(plans, data, clock):
+    asked = clock(2.0)
+    seconds = seconds_on_cpu(plans[0], data)
+    ((tried, few, train, select),) = asked
     assert tried.recipe.epochs == 2
-    step = 43 // 4  # of 60 items 12 are evaluated and 5 of the other 48 select
+    # of 60 items 12 are evaluated and 5 of the other 48 select; one in ten of each stands for them
     assert (len(few.train), len(few.select), len(few.evaluation)) == (5, 1, 2)
     assert (train.n_items, select.n_items) == (5, 1)
-    assert seconds == 2.0 * step * plan.recipe.epochs
+    assert seconds == 2.0 * 10 * plans[0].recipe.epochs
 
 
-def test_what_takes_minutes_is_not_worth_a_note(plans, data):
-    assert cpu_note(plans, data, jobs=2) is None
+def test_epochs_too_short_to_be_timed_are_tried_with_more_items(plans, data, clock):
+    asked = clock(0.001, 0.001, 0.002)
+    assert seconds_on_cpu(plans[0], data) == 0.002 * plans[0].recipe.epochs
+    assert [len(few.train) for _, few, _, _ in asked] == [5, 22, 43]
+
+
+def test_what_takes_minutes_is_not_worth_a_note(plans, data, monkeypatch):
     assert cpu_note([], data) is None
+    monkeypatch.setattr(cost, "EASY", 1)
+    assert cpu_note(plans, data, jobs=2) is None
+
+
+def test_what_is_easy_is_not_even_tried(plans, data, clock):
+    assert cpu_note(plans, data) is None
+    assert clock() == []
 
 
 def test_what_takes_days_is(plans, data, monkeypatch):
+    monkeypatch.setattr(cost, "EASY", 1)
     monkeypatch.setattr(cost, "seconds_on_cpu", lambda plan, data: 86_400.0)
     monkeypatch.setattr(cost.os, "cpu_count", lambda: 2)
     note = cpu_note(plans, data, jobs=8)
@@ -45,6 +72,7 @@ def test_what_takes_days_is(plans, data, monkeypatch):
 
 
 def test_a_gpu_is_not_timed(plans, data, monkeypatch):
+    monkeypatch.setattr(cost, "EASY", 1)
     monkeypatch.setattr(cost, "device", lambda: "cuda")
     monkeypatch.setattr(cost, "seconds_on_cpu", lambda plan, data: 1e9)
     assert cpu_note(plans, data) is None

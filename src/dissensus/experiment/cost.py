@@ -10,13 +10,15 @@ from dissensus.experiment.parts import Parts, given_votes, parts
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.run import device, one_thread, trained
 
-ITEMS = 16  # trained on for two epochs: a second and a half of resnet18
 WORTH_A_NOTE = 3600.0  # seconds
+EASY = 90_000  # items times epochs that a resnet18 is through with in that time, at 0.04 s each; not worth a trial
+ITEMS = 16  # to begin with: two epochs of them are a second and a half of resnet18
+LONG_ENOUGH = 0.1  # seconds of an epoch; with 16 glyphs it takes 5 ms, most of it not for the items: 4 times too much
 
 
 def cpu_note(plans: Sequence[Plan], data: Dataset, jobs: int = 1) -> str | None:
     """What to know before starting these plans on a CPU, if they take more than an hour. They are taken to be alike."""
-    if not plans or device() != "cpu":
+    if not plans or device() != "cpu" or len(data) * plans[0].recipe.epochs * len(plans) < EASY:
         return None
     beside = min(jobs, len(plans), os.cpu_count() or 1)
     seconds = seconds_on_cpu(plans[0], data) * len(plans) / beside
@@ -30,15 +32,25 @@ def cpu_note(plans: Sequence[Plan], data: Dataset, jobs: int = 1) -> str | None:
 
 
 def seconds_on_cpu(plan: Plan, data: Dataset) -> float:
-    """Two epochs on a few items of each part, in their proportion; the second one, which warms nothing up, counts."""
+    """From epochs on more and more of the items, until one takes long enough to be timed."""
+    items = ITEMS
+    while True:
+        seconds, share = _tried(plan, data, items)
+        if seconds >= LONG_ENOUGH or share == 1:
+            return seconds * share * plan.recipe.epochs
+        items *= 4
+
+
+def _tried(plan: Plan, data: Dataset, items: int) -> tuple[float, int]:
+    """The seconds of an epoch on one of so many items of each part; the second epoch, which warms nothing up."""
     split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
-    step = max(1, len(split.train) // ITEMS)
-    few = Parts(split.train[::step], split.select[::step], split.evaluation[::step])
+    share = max(1, len(split.train) // items)
+    few = Parts(split.train[::share], split.select[::share], split.evaluation[::share])
     train, select = given_votes(data.votes, few, plan.votes, plan.draw, plan.seeds.split)
     recipe = plan.recipe.model_copy(update={"epochs": 2, "lr": 1e-9})  # a rate at which nothing can diverge
     with one_thread():
         fitted = trained(plan.model_copy(update={"recipe": recipe}), data, few, train, select)
-    return float(fitted.history[-1]["seconds"]) * step * plan.recipe.epochs
+    return float(fitted.history[-1]["seconds"]), share
 
 
 def told(seconds: float) -> str:
