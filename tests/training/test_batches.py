@@ -14,7 +14,9 @@ X = torch.arange(N, dtype=torch.float32)[:, None]
 
 
 def batches(recipe: Recipe, seed: int = 0) -> Batches:
-    return Batches(X, lambda epoch: np.arange(N) + 100 * epoch, Augment(X, 0, False, seed), recipe, seed)
+    return Batches(
+        X, lambda epoch: np.arange(N) + 100 * epoch, Augment(X, 0, False, seed), recipe, seed, torch.device("cpu")
+    )
 
 
 def test_every_item_comes_once_an_epoch_with_its_own_label() -> None:
@@ -37,7 +39,7 @@ def test_the_order_changes_with_the_epoch_and_the_seed_and_with_nothing_else() -
 
 def test_mixup_gives_each_batch_a_share_and_partners() -> None:
     found = list(batches(Recipe(batch_size=4, mixup=1.0))(0))
-    assert len({batch.share for batch in found}) == 3
+    assert len({float(batch.share) for batch in found}) == 3
     assert [sorted(batch.partner.tolist()) for batch in found] == [[0, 1, 2, 3], [0, 1, 2, 3], [0, 1]]
     assert all(batch.partner is None for batch in batches(Recipe())(0))
 

@@ -3,34 +3,34 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 
 from dissensus import metrics
 from dissensus.base.errors import InputError
+from dissensus.training.engine import Engine
 from dissensus.training.held_out import HeldOut, closeness, multilabel_closeness
 
 RNG = np.random.default_rng(0)
-TRAINING = torch.zeros(4, 3)
+TRAINING, CPU = torch.zeros(4, 3), torch.device("cpu")
 
 
 def test_closeness_is_what_the_metrics_say() -> None:
     logits = RNG.normal(size=(200, 5)).astype(np.float32) * 3
     human = RNG.multinomial(6, [0.2] * 5, 200) / 6  # with zeros and ties
-    found = closeness(logits, human)
+    found = closeness(torch.from_numpy(logits), torch.from_numpy(human))
     probs = metrics.softmax(logits)
-    assert found.soft_nll == pytest.approx(metrics.soft_nll(probs, human).mean(), rel=1e-12)
-    assert found.kl == pytest.approx(metrics.kl(probs, human).mean(), rel=1e-9)
-    assert found.accuracy == metrics.accuracy(probs, human.argmax(1))
+    assert float(found.soft_nll) == pytest.approx(metrics.soft_nll(probs, human).mean(), rel=1e-12)
+    assert float(found.kl) == pytest.approx(metrics.kl(probs, human).mean(), rel=1e-9)
+    assert float(found.accuracy) == metrics.accuracy(probs, human.argmax(1))
 
 
 def test_multilabel_closeness_is_binary_cross_entropy() -> None:
     logits, human = RNG.normal(size=(50, 4)), RNG.integers(0, 4, (50, 4)) / 3
-    found = multilabel_closeness(logits, human)
-    q, p = torch.from_numpy(logits), torch.from_numpy(human)
-    assert found.soft_nll == pytest.approx(float(F.binary_cross_entropy_with_logits(q, p)))
-    exact = np.clip(human, 1e-300, 1 - 1e-16)
-    assert multilabel_closeness(np.log(exact / (1 - exact)), human).kl == pytest.approx(0, abs=1e-12)
-    assert found.accuracy == ((logits > 0) == (human > 0.5)).mean()
+    found = multilabel_closeness(torch.from_numpy(logits), torch.from_numpy(human))
+    q = 1 / (1 + np.exp(-logits))
+    assert float(found.soft_nll) == pytest.approx(-(human * np.log(q) + (1 - human) * np.log(1 - q)).mean())
+    exact = torch.from_numpy(np.clip(human, 1e-300, 1 - 1e-16))
+    assert float(multilabel_closeness(exact.logit(), torch.from_numpy(human)).kl) == pytest.approx(0, abs=1e-12)
+    assert float(found.accuracy) == ((logits > 0) == (human > 0.5)).mean()
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,9 @@ def test_multilabel_closeness_is_binary_cross_entropy() -> None:
 )
 def test_a_wrong_pair_is_told_by_its_name(given: tuple, multilabel: bool, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        HeldOut.check("held_out", given, TRAINING, multilabel)
+        HeldOut.check("held_out", given, TRAINING, multilabel, CPU, Engine())
 
 
 def test_multilabel_shares_need_not_sum_to_one() -> None:
-    assert HeldOut.check("held_out", (np.zeros((2, 3)), np.ones((2, 2))), TRAINING, True).human.sum() == 4
+    pair = np.zeros((2, 3)), np.ones((2, 2))
+    assert HeldOut.check("held_out", pair, TRAINING, True, CPU, Engine()).human.sum() == 4

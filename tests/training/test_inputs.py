@@ -5,24 +5,32 @@ import pytest
 import torch
 
 from dissensus.base.errors import InputError
-from dissensus.training.inputs import Normalise, must_match, resident
+from dissensus.training.engine import Engine
+from dissensus.training.inputs import Normalise, checked, must_match, placed, sent
 from dissensus.training.recipe import Recipe
 
 CPU = torch.device("cpu")
 RNG = np.random.default_rng(0)
 
 
-def test_images_of_bytes_stay_bytes_and_become_channels_last() -> None:
+@pytest.mark.parametrize("resident", [True, False])
+def test_images_of_bytes_stay_bytes_and_become_channels_last_or_not(resident: bool) -> None:
     images = RNG.integers(0, 256, (4, 3, 5, 6), np.uint8)
-    found = resident("inputs", images, CPU)
-    assert found.dtype == torch.uint8
-    assert found.is_contiguous(memory_format=torch.channels_last)
-    np.testing.assert_array_equal(found.numpy(), images)
+    for last in (True, False):
+        found = placed(checked("inputs", images), CPU, Engine(resident=resident, channels_last=last))
+        assert found.dtype == torch.uint8
+        assert found.is_contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
+        np.testing.assert_array_equal(found.numpy(), images)
+
+
+def test_what_is_there_already_is_not_copied() -> None:
+    x = torch.zeros(2, 3)
+    assert sent(x, CPU) is x
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 def test_features_become_float32(dtype: type) -> None:
-    found = resident("inputs", np.arange(6).reshape(2, 3).astype(dtype), CPU)
+    found = checked("inputs", np.arange(6).reshape(2, 3).astype(dtype))
     assert found.dtype == torch.float32
 
 
@@ -39,7 +47,7 @@ def test_features_become_float32(dtype: type) -> None:
 )
 def test_what_cannot_train_is_refused(inputs: np.ndarray, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        resident("inputs", inputs, CPU)
+        checked("inputs", inputs)
 
 
 def test_held_out_items_must_be_like_the_training_items() -> None:

@@ -18,7 +18,7 @@ def model() -> nn.Module:
 
 @pytest.mark.parametrize("hard", [True, False])
 def test_the_loss_is_that_against_mixed_targets(model: nn.Module, hard: bool) -> None:
-    x, partner, share = torch.randn(6, 5), torch.randperm(6), 0.3
+    x, partner, share = torch.randn(6, 5), torch.randperm(6), torch.tensor(0.3)
     rows = F.one_hot(torch.randint(0, 4, (6,)), 4).float() if hard else torch.rand(6, 4).softmax(1)
     y = rows.argmax(1) if hard else rows
     q = model(share * x + (1 - share) * x[partner]).log_softmax(1)
@@ -28,7 +28,7 @@ def test_the_loss_is_that_against_mixed_targets(model: nn.Module, hard: bool) ->
 
 def test_a_share_of_one_mixes_nothing(model: nn.Module) -> None:
     x, y = torch.randn(6, 5), torch.randint(0, 4, (6,))
-    mixed = mixed_loss(model, F.cross_entropy, x, y, 1.0, torch.randperm(6))
+    mixed = mixed_loss(model, F.cross_entropy, x, y, torch.tensor(1.0), torch.randperm(6))
     torch.testing.assert_close(mixed, F.cross_entropy(model(x), y))
 
 

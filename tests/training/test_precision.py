@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from dissensus.base.errors import InputError
+from dissensus.training.engine import Engine
 from dissensus.training.precision import arithmetic, autocast
 
 CPU = torch.device("cpu")
@@ -11,15 +12,15 @@ CPU = torch.device("cpu")
 
 def test_bf16_is_for_the_forward_pass_and_fp32_is_left_alone() -> None:
     a = torch.ones(2, 2)
-    with arithmetic("bf16", CPU), autocast("bf16", CPU):
+    with arithmetic("bf16", CPU, Engine()), autocast("bf16", CPU):
         assert (a @ a).dtype == torch.bfloat16
-    with arithmetic("fp32", CPU), autocast("fp32", CPU):
+    with arithmetic("fp32", CPU, Engine()), autocast("fp32", CPU):
         assert (a @ a).dtype == torch.float32
 
 
 def test_tf32_needs_a_gpu() -> None:
     with (
         pytest.raises(InputError, match="tf32 is for CUDA devices, but the model is on the CPU"),
-        arithmetic("tf32", CPU),
+        arithmetic("tf32", CPU, Engine()),
     ):
         pass

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dissensus.base.errors import InputError
 from dissensus.base.streams import uniform
+from dissensus.training.inputs import sent
 
 
 class Augment:
@@ -30,6 +31,7 @@ class Augment:
                 "Use Recipe(crop=0, flip=False)."
             )
         self.inputs, self.crop, self.flip, self.seed = inputs, crop, flip, seed
+        self.memory = _layout(inputs)  # comes out as it came in
         if crop or flip:
             padded = F.pad(inputs.permute(0, 2, 3, 1), (0, 0, crop, crop, crop, crop))
             self.pixels = torch.stack([padded, padded.flip(2)] if flip else [padded])
@@ -40,14 +42,15 @@ class Augment:
             return _take(self.inputs, order)
         _, channels, height, width = self.inputs.shape
         _, n_items, padded_height, padded_width, _ = self.pixels.shape
-        top, left, mirrored = (torch.from_numpy(a).to(order.device)[order] for a in self.places(epoch, n_items))
+        top, left, mirrored = (sent(torch.from_numpy(a), order.device)[order] for a in self.places(epoch, n_items))
         left = torch.where(mirrored == 1, 2 * self.crop - left, left)  # the same pixels, found in the mirror image
         first = ((mirrored * n_items + order) * padded_height + top) * padded_width + left
         starts = first[:, None] + torch.arange(height, device=order.device) * padded_width
         flat = self.pixels.view(-1)
         runs = flat.as_strided((len(flat) // channels - width + 1, width * channels), (channels, 1))
         rows = runs.index_select(0, starts.view(-1))
-        return rows.view(-1, height, width, channels).permute(0, 3, 1, 2)
+        images = rows.view(-1, height, width, channels).permute(0, 3, 1, 2)
+        return images.contiguous(memory_format=self.memory)
 
     def places(self, epoch: int, n_items: int) -> tuple[NDArray[np.int64], ...]:
         """For every item: how far down and right in the padded image its crop begins, and 1 if it is then mirrored."""
@@ -62,6 +65,11 @@ class Augment:
 
 
 def _take(inputs: Tensor, order: Tensor) -> Tensor:
-    if inputs.ndim != 4:
+    if _layout(inputs) == torch.contiguous_format:
         return inputs.index_select(0, order)
-    return inputs.permute(0, 2, 3, 1).index_select(0, order).permute(0, 3, 1, 2)  # stays channels-last
+    return inputs.permute(0, 2, 3, 1).index_select(0, order).permute(0, 3, 1, 2)
+
+
+def _layout(inputs: Tensor) -> torch.memory_format:
+    images = inputs.ndim == 4 and inputs.is_contiguous(memory_format=torch.channels_last)
+    return torch.channels_last if images else torch.contiguous_format

@@ -14,6 +14,7 @@ from torch import Tensor
 from dissensus.base.errors import InputError
 from dissensus.base.streams import permutation
 from dissensus.training.augment import Augment
+from dissensus.training.inputs import sent
 from dissensus.training.mixup import partners, shares
 from dissensus.training.recipe import Recipe
 
@@ -32,7 +33,7 @@ class Batch(NamedTuple):
 
     x: Tensor
     y: Tensor
-    share: float = 1.0
+    share: Tensor | None = None
     partner: Tensor | None = None
 
 
@@ -41,6 +42,7 @@ class Batches:
     """Inputs and labels of an epoch in its own random order, cut into batches. The smaller last batch is kept.
 
     The epoch is put in order once, inputs and labels, so a batch is a view: no copy, no index, no conversion a step.
+    Inputs that lie in host memory are copied to the device batch by batch. Nothing waits for the device.
     """
 
     inputs: Tensor
@@ -48,16 +50,18 @@ class Batches:
     augment: Augment
     recipe: Recipe
     seed: int
+    device: torch.device
 
     def __call__(self, epoch: int) -> Iterator[Batch]:
-        n_items, size, device = len(self.inputs), self.recipe.batch_size, self.inputs.device
-        order = torch.from_numpy(permutation(n_items, self.seed, "order", epoch)).to(device)
-        x = self.augment(epoch, order).split(size)
-        y = as_targets(self.deliver(epoch), n_items, epoch).to(device)[order].split(size)
+        n_items, size, device = len(self.inputs), self.recipe.batch_size, self.device
+        order = torch.from_numpy(permutation(n_items, self.seed, "order", epoch))
+        images = self.augment(epoch, sent(order, self.inputs.device)).split(size)
+        x = (sent(batch, device) for batch in images)
+        y = sent(as_targets(self.deliver(epoch), n_items, epoch)[order], device).split(size)
         if not self.recipe.mixup:
             return map(Batch, x, y)
-        share = shares(self.recipe.mixup, len(x), self.seed, epoch).tolist()
-        partner = torch.from_numpy(partners(n_items, size, self.seed, epoch)).to(device).split(size)
+        share = sent(torch.from_numpy(shares(self.recipe.mixup, len(y), self.seed, epoch)), device).unbind()
+        partner = sent(torch.from_numpy(partners(n_items, size, self.seed, epoch)), device).split(size)
         return map(Batch, x, y, share, partner)
 
 

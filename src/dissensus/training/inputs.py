@@ -1,4 +1,4 @@
-"""Inputs at the door of training: checked once, brought to the device once, normalised batch by batch."""
+"""Inputs at the door of training: checked once, laid where training wants them, normalised batch by batch."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dissensus.base.errors import InputError
+from dissensus.training.engine import Engine
 from dissensus.training.recipe import Recipe
 
 
-def resident(name: str, inputs: Tensor | NDArray, device: torch.device) -> Tensor:
-    """Inputs as one tensor on the device: uint8 images or float32 images, in channels-last memory, or float32 features.
+def checked(name: str, inputs: Tensor | NDArray) -> Tensor:
+    """Inputs as one tensor that can train: uint8 images, float32 images or float32 features.
 
     uint8 stays uint8, a quarter of the memory, until a batch is prepared.
     """
@@ -41,8 +42,25 @@ def resident(name: str, inputs: Tensor | NDArray, device: torch.device) -> Tenso
         finite = torch.isfinite(tensor).flatten(1).all(1)
         if not finite.all():
             raise InputError(f"{name} must be finite, but item {int((~finite).nonzero()[0])} is not.")
-    memory = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
-    return tensor.to(device).contiguous(memory_format=memory)
+    return tensor
+
+
+def placed(inputs: Tensor, device: torch.device, engine: Engine) -> Tensor:
+    """Inputs where they stay for the run: on the device, or in host memory that a GPU can read by itself."""
+    if not engine.resident:
+        inputs = inputs.cpu()
+    images = inputs.ndim == 4 and engine.channels_last
+    inputs = inputs.contiguous(memory_format=torch.channels_last if images else torch.contiguous_format)
+    if engine.resident:
+        return inputs.to(device)
+    return inputs.pin_memory() if device.type == "cuda" else inputs
+
+
+def sent(tensor: Tensor, device: torch.device) -> Tensor:
+    """The tensor on the device, or on its way there: an ordinary copy waits for all work before it."""
+    if device.type != "cuda" or tensor.device.type == "cuda":
+        return tensor.to(device)
+    return (tensor if tensor.is_pinned() else tensor.pin_memory()).to(device, non_blocking=True)
 
 
 def must_match(name: str, given: Tensor, training: Tensor) -> None:
@@ -86,7 +104,10 @@ class Normalise:
         unit = 255.0 if inputs.dtype == torch.uint8 else 1.0
         sides = (1, -1) + (1,) * (inputs.ndim - 2)
         scale, shift = (torch.tensor(v, dtype=torch.float32).view(sides) for v in (1 / (unit * std), -mean / std))
-        return cls(scale.to(inputs.device), shift.to(inputs.device))
+        return cls(scale, shift)
+
+    def to(self, device: torch.device) -> Normalise:
+        return Normalise(self.scale.to(device), self.shift.to(device))
 
     def __call__(self, x: Tensor) -> Tensor:
         return (x * self.scale).add_(self.shift)

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Any, TypeAlias
+from time import monotonic
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor, nn
+from torch import nn
 
-from dissensus.base.errors import DissensusError, InputError
-from dissensus.evaluation.predict import Prepare, device_of, evaluating
+from dissensus.base.errors import DissensusError
+from dissensus.evaluation.predict import Prepare, device_of, penultimate
 from dissensus.evaluation.predictions import Predictions
 from dissensus.training.augment import Augment
 from dissensus.training.batches import Batches, Deliver, as_targets
+from dissensus.training.best import Best
+from dissensus.training.checkpoint import Checkpoint, Saved, identity, load, save
+from dissensus.training.checks import check_classes, check_finite, finite
+from dissensus.training.engine import Engine
 from dissensus.training.held_out import HeldOut, Logits, Watch, closeness, multilabel_closeness
-from dissensus.training.inputs import Normalise, resident
-from dissensus.training.mixup import mixed_loss
-from dissensus.training.precision import arithmetic, autocast
-from dissensus.training.randomness import private_randomness
+from dissensus.training.inputs import Normalise, checked, placed
+from dissensus.training.job import Inputs, Job, Row
+from dissensus.training.lane import Lane
+from dissensus.training.learner import State, evaluation_precision, lay_out
+from dissensus.training.precision import arithmetic
+from dissensus.training.randomness import Reseed
+from dissensus.training.readings import Moment, Reading
 from dissensus.training.recipe import Recipe, Seeds
 
-Inputs: TypeAlias = Tensor | NDArray
-Row: TypeAlias = dict[str, float]
-State: TypeAlias = dict[str, Tensor]
 
-
-class Diverged(DissensusError, ArithmeticError):
-    """The loss stopped being a number."""
+class Stopped(DissensusError):
+    """The run was asked to stop before its end."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,10 @@ def fit(
     held_out: tuple[Inputs, ArrayLike] | None = None,
     select_on: tuple[Inputs, ArrayLike] | None = None,
     progress: Callable[[Row], Any] | None = None,
+    engine: Engine = Engine(),  # noqa: B008 (frozen)
+    checkpoint: Checkpoint | None = None,
+    features: bool = False,
+    stop: Callable[[], bool] | None = None,
 ) -> Fitted:
     """Train a fresh model on what ``deliver(epoch)`` gives, epoch by epoch.
 
@@ -71,12 +79,15 @@ def fit(
     is ``(inputs, human)``: items that are predicted after every epoch. ``select_on`` is another such pair, whose soft
     NLL picks the best epoch; without it the held-out items do. ``progress`` is called with every row of the history.
 
-    The model trains on the device that ``make_model`` puts it on, with the number of threads that torch is set to.
+    The model trains on the device that ``make_model`` puts it on, with the number of threads that torch is set to;
+    ``engine`` says by which techniques. With ``checkpoint`` the run leaves its state in a file every so often, and goes
+    on from that file where it exists. ``stop`` is asked after every epoch: when it says True, the state is written and
+    :class:`Stopped` is raised. With ``features`` the predictions hold what enters the last layer, too.
 
     A run is a function of its arguments. Initial weights, batch order, augmentation, mixup and dropout come from the
     seed and know nothing of the delivery, so two deliveries with one seed are paired. The caller's random state is
     neither used nor changed. On one type of CPU, build of torch and number of threads the weights are the same
-    bit for bit.
+    bit for bit, also where the run was interrupted.
 
     >>> from dissensus.models import make
     >>> x = np.eye(3, dtype=np.float32)
@@ -87,121 +98,168 @@ def fit(
            [0.5, 0.5],
            [0.1, 0.9]])
     """
-    seeds = Seeds.of(seed)
-    with private_randomness() as reseed:
-        reseed(seeds.init, "init")
-        model = make_model()
-        device = device_of(model)
-        data = resident("inputs", inputs, device)
-        prepare = Normalise.by(recipe, data)
-        multilabel = bool(getattr(deliver, "multilabel", False))
-        loss_of = F.binary_cross_entropy_with_logits if multilabel else F.cross_entropy
-        watch = Watch(
-            {
-                name: HeldOut.check(name, given, data, multilabel)
-                for name, given in (("held_out", held_out), ("select_on", select_on))
-                if given is not None
-            },
-            multilabel_closeness if multilabel else closeness,
+    job = Job(make_model, inputs, deliver, recipe, seed, held_out, select_on, progress, checkpoint, features)
+    run = Run(job, engine, Lane())
+    for _ in run.epochs():
+        if stop is not None and stop():
+            raise run.stop()
+    return run.fitted()
+
+
+class Run:
+    """One training run under way, from its job to what it gives. ``epochs`` is the loop."""
+
+    def __init__(self, job: Job, engine: Engine, lane: Lane) -> None:
+        self.job, self.recipe, self.engine, self.lane = job, job.recipe, engine, lane
+        self.seeds = Seeds.of(job.seed)
+        with lane.turn() as reseed:
+            reseed(self.seeds.init, "init")
+            self.model = job.make_model()
+            self.device = device = device_of(self.model)
+            inputs = checked("inputs", job.inputs)
+            self.prepare = Normalise.by(self.recipe, inputs).to(device)
+            multilabel = bool(getattr(job.deliver, "multilabel", False))
+            loss_of = F.binary_cross_entropy_with_logits if multilabel else F.cross_entropy
+            self.watch = Watch(
+                {
+                    name: HeldOut.check(name, given, inputs, multilabel, device, engine)
+                    for name, given in (("held_out", job.held_out), ("select_on", job.select_on))
+                    if given is not None
+                },
+                multilabel_closeness if multilabel else closeness,
+            )
+            first = as_targets(job.deliver(0), len(inputs), 0)
+            example = self.prepare(inputs[:1].to(device))
+            n_classes = check_classes(self.model, example, first, job.deliver, self.watch)
+            if job.features:
+                penultimate(self.model, example)  # an error now, if the model has none
+
+            saved = None
+            if job.checkpoint is not None:
+                self.identity = identity(self.recipe, self.seeds, self.model, inputs, first, self.watch)
+                saved = load(job.checkpoint.path, self.identity)
+            if saved is not None:
+                self.model.load_state_dict(saved.part("model"))
+            data = placed(inputs, device, engine)
+            augment = Augment(data, self.recipe.crop, self.recipe.flip, self.seeds.order)
+            self.batches = Batches(data, job.deliver, augment, self.recipe, self.seeds.order, device)
+            self.learner = lane.learner(self.model, self.prepare, loss_of, self.recipe, engine)
+            self.best = Best(self.learner.model, self.watch, n_classes) if self.watch.sets else None
+            self.history: list[Row] = []
+            if saved is not None:
+                saved.into(self.tensors())
+                self.history = saved.history
+            # On a GPU the numbers of an epoch are read when the next one is under way, so it never waits for Python.
+            self.ahead = 1 if device.type == "cuda" else 0
+            self.readings: deque[Reading] = deque()
+            self.saved_at = monotonic(), len(self.history)
+            rates = [self.recipe.rate(epoch) for epoch in range(self.recipe.epochs)]
+            exact = torch.float32 if device.type == "cuda" else torch.float64  # what the fused SGD takes there
+            self.rates = torch.tensor(rates, dtype=exact, device=device)
+
+    def epochs(self) -> Iterator[None]:
+        """Train. Comes back after every epoch but the last, so that other runs have their turns."""
+        for epoch in range(len(self.history), self.recipe.epochs):
+            with self.turn() as reseed:
+                started = Moment(self.device)
+                reseed(self.seeds.order, "layers", epoch)  # dropout, and whatever else a model draws
+                total = torch.zeros((), device=self.device)  # to read the loss in every step would wait for the device
+                for x, y, share, partner in self.batches(epoch):
+                    total += self.learner.step(x, y, self.rates[epoch], share, partner) * len(y)
+
+                self.logits = self.watch.logits(self.learner.logits)
+                scores = self.watch.scores(self.logits)
+                if self.best is not None:
+                    nll = scores["select_nll" if "select_nll" in scores else "soft_nll"]
+                    self.best.consider(epoch, nll, self.learner.model, self.logits)
+                loss = total.double() / len(self.batches.inputs)
+                numbers = {"train_loss": loss, **scores, "finite": finite(loss, self.logits)}
+                self.readings.append(Reading(numbers, started))
+                self.read(self.ahead)
+            if epoch + 1 < self.recipe.epochs:
+                self.save_if_due(epoch + 1)
+                yield
+        with self.turn():
+            self.read(0)
+
+    @contextmanager
+    def turn(self) -> Iterator[Reseed]:
+        """What a run does, it does on its lane and in its precision."""
+        with self.lane.turn() as reseed, arithmetic(self.recipe.precision, self.device, self.engine):
+            yield reseed
+
+    def read(self, ahead: int) -> None:
+        """Write the history up to the last ``ahead`` epochs, which may still be under way."""
+        while len(self.readings) > ahead:
+            found, epoch = self.readings.popleft().read(), len(self.history)
+            row = {"epoch": epoch, "lr": self.recipe.rate(epoch), **found}
+            check_finite(row, self.recipe)
+            self.history.append(row)
+            if self.job.progress is not None:
+                self.job.progress(dict(row))
+
+    def tensors(self) -> State:
+        """All that an epoch changes, by name; momentum by the place of its parameter."""
+        found = {f"model.{name}": value for name, value in self.learner.model.state_dict().items()}
+        found |= {f"momentum.{place}": value for place, value in enumerate(self.learner.momentum)}
+        return found | ({} if self.best is None else {f"best.{n}": value for n, value in self.best.tensors().items()})
+
+    def save_if_due(self, epochs: int) -> None:
+        since, before = self.saved_at
+        if self.job.checkpoint is not None and self.job.checkpoint.due(epochs - before, monotonic() - since):
+            self.save()
+
+    def save(self) -> None:
+        """Write the state at the end of the epoch that was the last to begin."""
+        if self.job.checkpoint is not None:
+            with self.turn():
+                self.read(0)  # waits; and a run that diverged ends here, not in a file
+                save(self.job.checkpoint.path, Saved(self.identity, self.history, self.tensors()))
+            self.saved_at = monotonic(), len(self.history)
+
+    def stop(self) -> Stopped:
+        """Leave a checkpoint, where the job has one; the error that says so."""
+        self.save()
+        with self.turn():
+            self.read(0)
+        where = "nothing was kept" if self.job.checkpoint is None else f"its state is in {self.job.checkpoint.path}"
+        return Stopped(f"the run was stopped after {len(self.history)} of {self.recipe.epochs} epochs; {where}.")
+
+    def fitted(self) -> Fitted:
+        """What the run gives, when its epochs are over."""
+        with self.turn():
+            last_state, last_epoch = copy_of(self.learner.model.state_dict()), self.recipe.epochs - 1
+            lay_out(self.model, torch.contiguous_format)
+            best_state, best = None, dict[str, Predictions]()
+            if self.best is not None:
+                best_state = copy_of(self.best.state)
+                best = self.predictions(int(self.best.epoch), self.best.logits, best_state)
+            last = self.predictions(last_epoch, self.logits, last_state)
+            self.model.load_state_dict(last_state)
+            if self.device.type == "cuda":
+                torch.cuda.current_stream().synchronize()
+        return Fitted(
+            model=self.model,
+            prepare=self.prepare,
+            history=self.history,
+            best=best.get("held_out"),
+            last=last.get("held_out"),
+            select_best=best.get("select_on"),
+            select_last=last.get("select_on"),
+            best_state=best_state,
         )
-        check_classes(model, prepare(data[:1]), as_targets(deliver(0), len(data), 0), deliver, watch)
-        batches = Batches(data, deliver, Augment(data, recipe.crop, recipe.flip, seeds.order), recipe, seeds.order)
-        if data.ndim == 4:
-            lay_out(model, torch.channels_last)  # a step takes 0.75 of the time it takes in the plain layout, on a core
-        optimizer = torch.optim.SGD(
-            model.parameters(),
-            lr=recipe.lr,
-            momentum=recipe.momentum,
-            weight_decay=recipe.weight_decay,
-            nesterov=recipe.nesterov,
-            fused=True,  # one call for all parameters saves 0.5 ms of a step of 11 ms
-        )
 
-        history: list[Row] = []
-        best_nll, best_epoch, best_state, best_logits = math.inf, 0, None, Logits()
-        model.train()
-        with arithmetic(recipe.precision, device):
-            for epoch in range(recipe.epochs):
-                started = perf_counter()
-                reseed(seeds.order, "layers", epoch)  # dropout, and whatever else a model draws
-                for group in optimizer.param_groups:
-                    group["lr"] = recipe.rate(epoch)
-                total = torch.zeros((), device=device)  # to read the loss in every step would wait for the device
-                for x, y, share, partner in batches(epoch):
-                    with autocast(recipe.precision, device):
-                        if partner is None:
-                            loss = loss_of(model(prepare(x)).float(), y)
-                        else:
-                            loss = mixed_loss(model, loss_of, prepare(x), y, share, partner)
-                    optimizer.zero_grad()
-                    loss.backward()
-                    optimizer.step()
-                    total += loss.detach() * len(y)
-
-                logits = watch.logits(model, prepare)
-                row = {"epoch": epoch, "lr": recipe.rate(epoch), "train_loss": float(total) / len(data)}
-                check_finite(row, logits, recipe)
-                row |= watch.scores(logits)
-                row["seconds"] = perf_counter() - started
-                history.append(row)
-                nll = row.get("select_nll", row.get("soft_nll", math.inf))
-                if nll < best_nll:
-                    best_nll, best_epoch, best_state, best_logits = nll, epoch, copy_of(model), logits
-                if progress is not None:
-                    progress(dict(row))
-
-    lay_out(model, torch.contiguous_format)
-    return Fitted(
-        model=model,
-        prepare=prepare,
-        history=history,
-        best=_predictions(best_logits, "held_out", best_epoch),
-        last=_predictions(logits, "held_out", epoch),
-        select_best=_predictions(best_logits, "select_on", best_epoch),
-        select_last=_predictions(logits, "select_on", epoch),
-        best_state=best_state,
-    )
+    def predictions(self, epoch: int, logits: Logits, state: State) -> dict[str, Predictions]:
+        """What the model said of each set at an epoch, with its features there where they were asked for."""
+        features: dict[str, NDArray[np.float32]] = {}
+        if self.job.features:
+            self.model.load_state_dict(state)
+            with evaluation_precision(self.recipe.precision, self.device):
+                for name, items in self.watch.sets.items():
+                    features[name] = penultimate(self.model, items.inputs, self.prepare)
+        return {name: Predictions(z.cpu().numpy(), epoch, features.get(name)) for name, z in logits.items()}
 
 
-def check_classes(model: nn.Module, x: Tensor, y: Tensor, deliver: Deliver, watch: Watch) -> None:
-    """The model's logits, the delivery and the held-out items must speak of the same number of classes."""
-    with evaluating(model), torch.no_grad():
-        shape = tuple(model(x).shape)
-    if len(shape) != 2:
-        raise InputError(f"the model must give logits (items, classes), but for one item it gives the shape {shape}.")
-    classes = {f"the human of {name}": items.human.shape[1] for name, items in watch.sets.items()}
-    classes["the delivery"] = getattr(deliver, "n_classes", shape[1] if y.ndim == 1 else y.shape[1])
-    for name, number in classes.items():
-        if number != shape[1]:
-            raise InputError(f"the model gives {shape[1]} logits an item, but {name} has {number} classes.")
-    if y.ndim == 1 and not 0 <= int(y.min()) <= int(y.max()) < shape[1]:
-        raise InputError(
-            f"deliver(0) gives labels from {int(y.min())} to {int(y.max())}, but the model gives {shape[1]} logits an "
-            f"item, so labels lie in 0 to {shape[1] - 1}."
-        )
-
-
-def check_finite(row: Row, logits: Logits, recipe: Recipe) -> None:
-    """A loss that is no number never becomes one again, so training ends here, with advice."""
-    if not math.isfinite(row["train_loss"]) or not all(np.isfinite(values).all() for values in logits.values()):
-        raise Diverged(
-            f"training diverged in epoch {row['epoch']}: the loss or the predictions are no longer finite "
-            f"(train_loss is {row['train_loss']:g}). Try a lower lr (it was {recipe.lr:g}), or look for inputs of a "
-            "wild scale."
-        )
-
-
-def copy_of(model: nn.Module) -> State:
+def copy_of(state: State) -> State:
     """The weights as they are now, in the plain memory layout that files want."""
-    return {
-        name: value.detach().clone(memory_format=torch.contiguous_format) for name, value in model.state_dict().items()
-    }
-
-
-def lay_out(model: nn.Module, memory_format: torch.memory_format) -> None:
-    """Put the filters of convolutions into this memory layout; their values stay."""
-    model.to(memory_format=memory_format)  # type: ignore[call-overload]
-
-
-def _predictions(logits: Logits, name: str, epoch: int) -> Predictions | None:
-    return Predictions(logits[name], epoch) if name in logits else None
+    return {name: value.detach().clone(memory_format=torch.contiguous_format) for name, value in state.items()}

@@ -1,52 +1,155 @@
-"""Many training runs."""
+"""Many training runs: side by side on a GPU, one after the other on a CPU."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from numpy.typing import ArrayLike
-from torch import nn
+import torch
 
 from dissensus.base.errors import InputError
-from dissensus.training.batches import Deliver
-from dissensus.training.loop import Fitted, Inputs, Row, fit
-from dissensus.training.recipe import Recipe, Seeds
+from dissensus.training.engine import Engine
+from dissensus.training.job import Job
+from dissensus.training.lane import Lane
+from dissensus.training.loop import Fitted, Run, Stopped
 
 
 @dataclass(frozen=True)
-class Job:
-    """The arguments of one :func:`~dissensus.training.fit`."""
+class Ended:
+    """A job that is over: what it gave, or why it gave nothing."""
 
-    make_model: Callable[[], nn.Module]
-    inputs: Inputs
-    deliver: Deliver
-    recipe: Recipe = field(default_factory=Recipe)
-    seed: int | Seeds = 0
-    held_out: tuple[Inputs, ArrayLike] | None = None
-    select_on: tuple[Inputs, ArrayLike] | None = None
-    progress: Callable[[Row], Any] | None = None
+    job: Job
+    fitted: Fitted | None
+    error: Exception | None = None
 
 
-def fit_many(jobs: Iterable[Job], width: int = 4) -> list[Fitted]:
-    """Every job through :func:`~dissensus.training.fit`, in order, with the result it has on its own.
+def fit_many(
+    jobs: Iterable[Job],
+    width: int = 4,
+    engine: Engine = Engine(),  # noqa: B008 (frozen)
+) -> list[Fitted]:
+    """Every job through :func:`~dissensus.training.fit`, with the result it has on its own, in the order of the jobs.
 
     ``width`` is how many may share a GPU. Runs on a CPU go one after the other, whatever it is: to use several cores
     start several processes of one thread each, which is faster than one process of several.
     """
+    numbered = (replace(job, tag=number) for number, job in enumerate(jobs))
+    found = {}
+    for ended in side_by_side(numbered, width, engine):
+        if ended.fitted is None:
+            assert ended.error is not None
+            raise ended.error
+        found[ended.job.tag] = ended.fitted
+    return [found[number] for number in sorted(found)]
+
+
+def side_by_side(
+    jobs: Iterable[Job],
+    width: int = 4,
+    engine: Engine = Engine(),  # noqa: B008 (frozen)
+    stop: Callable[[], bool] | None = None,
+    say: Callable[[str], object] | None = None,
+) -> Iterator[Ended]:
+    """Carry out jobs, up to ``width`` of them at a time on a GPU, and give each when it is over.
+
+    A job is taken when there is room for it. An error ends the run it happens in, and no other. Where GPU memory runs
+    out, the run that it happened to starts again (from its checkpoint, if it has one) when there is room, fewer go side
+    by side from then on, and ``say`` is told so in a line.
+
+    ``stop`` is asked after every epoch. When it says True, no further job is taken, every run under way writes its
+    checkpoint, if it has one, and ends with :class:`~dissensus.training.Stopped`.
+    """
     if isinstance(width, bool) or not isinstance(width, int) or width < 1:
         raise InputError(f"width must be a whole number of at least 1, but is {width!r}.")
-    return [
-        fit(
-            job.make_model,
-            job.inputs,
-            job.deliver,
-            job.recipe,
-            seed=job.seed,
-            held_out=job.held_out,
-            select_on=job.select_on,
-            progress=job.progress,
-        )
-        for job in jobs
-    ]
+    return _turn_by_turn(iter(jobs), width, engine, stop or (lambda: False), say or (lambda line: None))
+
+
+class _UnderWay:
+    """A job in its lane. A turn is an epoch; the first one makes the run, the last one returns what it gives."""
+
+    def __init__(self, job: Job, lane: Lane, engine: Engine) -> None:
+        self.job, self.lane, self.engine = job, lane, engine
+        self.turns = self._turns()
+
+    def _turns(self) -> Generator[None, None, Fitted]:
+        self.run = Run(self.job, self.engine, self.lane)
+        yield from self.run.epochs()
+        return self.run.fitted()
+
+
+def _turn_by_turn(
+    jobs: Iterator[Job], width: int, engine: Engine, stop: Callable[[], bool], say: Callable[[str], object]
+) -> Iterator[Ended]:
+    """One thread gives each run its turns. To enqueue an epoch takes it a few milliseconds, and the GPU many."""
+    again: deque[Job] = deque()  # those that ran out of memory
+    under_way: deque[_UnderWay] = deque()
+    idle: list[Lane] = []
+    while not stop():
+        if has_room(under_way, width) and (job := again.popleft() if again else next(jobs, None)) is not None:
+            current = _UnderWay(job, idle.pop() if idle else Lane(keeps=True), engine)
+        elif under_way:
+            current = under_way.popleft()
+        else:
+            return
+        ended = None
+        try:
+            next(current.turns)
+            under_way.append(current)
+        except StopIteration as over:
+            ended = Ended(current.job, over.value)
+            idle.append(current.lane)
+        except Exception as error:  # whatever it is, the other runs go on; the lane is not used again
+            if not memory_ran_out(error):
+                ended = Ended(current.job, None, error)
+            elif not under_way:
+                ended = Ended(current.job, None, too_large(current.job))
+            else:
+                together = len(under_way) + 1
+                width = fewer(together)
+                say(f"GPU memory ran out with {together} runs side by side; going on with {width}")
+                again.append(current.job)
+            idle.clear()
+        del current  # and with it the memory of a run that is over
+        if ended is not None:
+            yield ended
+
+    for current in under_way:
+        yield Ended(current.job, None, _stopped(current.run))
+    for job in again:
+        yield Ended(job, None, Stopped("the run was stopped while it waited for GPU memory."))
+
+
+def has_room(under_way: Collection[_UnderWay], width: int) -> bool:
+    """Whether another run can start beside these. A CPU is busy with one."""
+    return len(under_way) < width and all(current.run.device.type == "cuda" for current in under_way)
+
+
+def memory_ran_out(error: BaseException | None) -> bool:
+    """Whether an error is, or comes from, a lack of GPU memory: one in the middle of a capture brings others."""
+    while error is not None and not isinstance(error, torch.cuda.OutOfMemoryError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def fewer(together: int) -> int:
+    """How many to try when so many were too many: three quarters, and at least one less.
+
+    >>> [fewer(n) for n in (8, 6, 4, 3, 2)]
+    [6, 4, 3, 2, 1]
+    """
+    return max(1, together * 3 // 4)
+
+
+def too_large(job: Job) -> InputError:
+    return InputError(
+        "GPU memory ran out with one run alone. Use a smaller batch_size "
+        f"(it was {job.recipe.batch_size}) or a smaller model, or see what else uses the GPU."
+    )
+
+
+def _stopped(run: Run) -> Exception:
+    try:
+        return run.stop()
+    except Exception as error:  # such as no room on the disk: the other runs still write theirs
+        return error

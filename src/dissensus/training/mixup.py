@@ -14,7 +14,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def mixed_loss(
-    model: Callable[[Tensor], Tensor], loss: Loss, x: Tensor, y: Tensor, share: float, partner: Tensor
+    model: Callable[[Tensor], Tensor], loss: Loss, x: Tensor, y: Tensor, share: Tensor, partner: Tensor
 ) -> Tensor:
     r"""The loss :math:`\lambda\,\ell(q, y) + (1 - \lambda)\,\ell(q, y_{\pi})`.
 
@@ -23,8 +23,9 @@ def mixed_loss(
     For class indices and for rows of probabilities alike. Cross-entropy is linear in its target, so for rows this is
     the loss against the mixed target :math:`\lambda y + (1 - \lambda) y_{\pi}`.
     """
-    q = model(share * x + (1 - share) * x[partner]).float()
-    return share * loss(q, y) + (1 - share) * loss(q, y[partner])
+    mine, theirs = share.float(), (1 - share).float()
+    q = model(mine * x + theirs * x[partner]).float()
+    return mine * loss(q, y) + theirs * loss(q, y[partner])
 
 
 def shares(alpha: float, steps: int, seed: int, epoch: int) -> NDArray[np.float64]:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import torch
 
 from dissensus.base.streams import key
 
+Reseed: TypeAlias = Callable[..., None]
+
 
 @contextmanager
-def private_randomness() -> Iterator[Callable[..., None]]:
+def private_randomness(cuda: torch.Generator | None = None) -> Iterator[Reseed]:
     """Inside, torch draws from states of our own, set by ``reseed(seed, *names)``; outside nothing has happened.
+
+    ``cuda`` is a generator whose state stands in for that of its device. Runs side by side need one each: a replayed
+    CUDA graph reads seed and offset from the state that it was captured with, on its own stream, at its own time.
 
     >>> before = torch.get_rng_state()
     >>> with private_randomness() as reseed:
@@ -23,13 +29,21 @@ def private_randomness() -> Iterator[Callable[..., None]]:
     >>> bool((torch.get_rng_state() == before).all())
     True
     """
-    cuda = [torch.cuda.current_device()] if torch.cuda.is_available() else []
 
     def reseed(seed: int, *names: str | int) -> None:
         number = key(seed, *names)
         torch.default_generator.manual_seed(number)  # torch.manual_seed would also seed GPUs that we do not give back
-        if cuda:
-            torch.cuda.manual_seed(number)
+        if cuda is not None:
+            cuda.manual_seed(number)
 
-    with torch.random.fork_rng(devices=cuda):
-        yield reseed
+    with torch.random.fork_rng(devices=[]):
+        if cuda is None:
+            yield reseed
+            return
+        device = torch.cuda.default_generators[cuda.device.index]
+        before = device.graphsafe_get_state()
+        device.graphsafe_set_state(cuda)
+        try:
+            yield reseed
+        finally:
+            device.graphsafe_set_state(before)
