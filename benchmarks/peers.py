@@ -12,7 +12,8 @@ memory, no waiting for the GPU in a step).
 
 Every measurement is a process of its own; peers take turns. The first epoch warms up, the others are measured, each
 with its evaluation. The cold start is all the rest: imports, data, workers, compilation (with no cache to help it in
-a peer's first measurement). A run is a cold start and 200 epochs; ``runs_an_hour_warm`` leaves the cold start out.
+a peer's first measurement). A run is a cold start and 200 epochs; ``warm`` numbers leave the cold start out.
+dissensus comes as one run and as four side by side, where an epoch takes a quarter of the time of four.
 A peer passes the gate if it learns: its losses are finite, its last training loss and its least held-out soft NLL are
 below those of a uniform guess, and that training loss is near to the median of all peers.
 
@@ -46,6 +47,7 @@ MODULES = {
     "hf": "peers_hf.hf",
     "hf-tuned": "peers_hf.hf_tuned",
     "dissensus": "peers_dissensus.dissensus",
+    "dissensus-4": "peers_dissensus.dissensus_four",
 }
 PACKAGES = ("numpy", "torch", "torchvision", "lightning", "pytorch-lightning", "transformers", "accelerate")
 EPOCHS_OF_A_RUN = 200
@@ -70,6 +72,7 @@ def measure_here(peer: str, epochs: int, tiny: bool) -> dict[str, Any]:
     if len(clock.epochs) != epochs + 1:
         raise RuntimeError(f"{peer} told of {len(clock.epochs)} epochs, but was asked for {epochs + 1}")
     return {
+        "runs": clock.runs,
         "epochs": clock.epochs,
         "initial_weights": digest(job.model()),
         "device": device_name(job.device),
@@ -107,15 +110,20 @@ def measure(peer: str, epochs: int, tiny: bool, cache: Path, limit: float) -> di
 
 
 def summarize(measurements: list[dict[str, Any]]) -> dict[str, Any]:
-    """Seconds an epoch over all measurements, cold start of the first one, and what 200 epochs come to."""
+    """Seconds an epoch over all measurements, cold start of the first one, and what 200 epochs come to.
+
+    Where runs are trained side by side, an epoch and a run take their share of the time.
+    """
     done = [one["epochs"] for one in measurements if "epochs" in one]
     if not done:
         return {"error": measurements[-1]["error"]}
-    seconds = [after["ended_s"] - before["ended_s"] for one in done for before, after in pairwise(one)]
+    runs = next(one["runs"] for one in measurements if "epochs" in one)
+    seconds = [(after["ended_s"] - before["ended_s"]) / runs for one in done for before, after in pairwise(one)]
     epoch = statistics.median(seconds)
-    starts = [one[0]["ended_s"] - epoch for one in done]
-    run = starts[0] + EPOCHS_OF_A_RUN * epoch
+    starts = [one[0]["ended_s"] - epoch * runs for one in done]
+    run = starts[0] / runs + EPOCHS_OF_A_RUN * epoch
     return {
+        "runs_side_by_side": runs,
         "s_an_epoch": round(epoch, 4),
         "s_an_epoch_spread": [round(min(seconds), 4), round(max(seconds), 4)],
         "measured_epochs": len(seconds),
@@ -123,6 +131,7 @@ def summarize(measurements: list[dict[str, Any]]) -> dict[str, Any]:
         "cold_start_s": round(starts[0], 2),
         "start_with_compile_cache_s": round(statistics.median(starts[1:]), 2) if starts[1:] else None,
         "s_a_run": round(run, 1),
+        "s_a_run_warm": round(EPOCHS_OF_A_RUN * epoch, 1),
         "runs_an_hour": round(3600 / run, 1),
         "runs_an_hour_warm": round(3600 / (EPOCHS_OF_A_RUN * epoch), 1),
         "share_of_peak": round(FLOP_AN_EPOCH / epoch / PEAK, 4),
@@ -175,7 +184,7 @@ def line(peer: str, told: dict[str, Any]) -> str:
     low, high = told["s_an_epoch_spread"]
     return (
         f"{peer}: {told['s_an_epoch']:.3f} s an epoch ({low:.3f} to {high:.3f}), "
-        f"cold start {told['cold_start_s']:.1f} s, {told['s_a_run']:.0f} s a run, "
+        f"cold start {told['cold_start_s']:.1f} s, {told['s_a_run']:.1f} s a run ({told['s_a_run_warm']:.1f} warm), "
         f"{told['runs_an_hour']:.1f} an hour ({told['runs_an_hour_warm']:.1f} warm), "
         f"training loss {told['train_loss'][-1]:.3f}, soft NLL {told['soft_nll'][-1]:.3f}"
         + "".join(f"; FAULT: {fault}" for fault in told["faults"])

@@ -16,7 +16,7 @@ from torch.utils.data import Dataset
 from transformers import EvalPrediction, Trainer, TrainerCallback, TrainingArguments
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Named(Dataset):
     """Items as the dictionaries that the Trainer takes."""
 

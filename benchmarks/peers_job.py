@@ -115,7 +115,7 @@ class Job:
         return images, torch.from_numpy(votes.frequencies().astype(np.float32))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Items(Dataset):
     """Images with the shares of their votes."""
 
@@ -153,10 +153,11 @@ class Clock:
     """What a peer says at the end of every epoch. The two numbers are on the host, so the device has done its work."""
 
     started: float
+    runs: int = 1  # that are trained side by side; an epoch ends when it has ended in all of them
     epochs: list[dict[str, float]] = field(default_factory=list)
 
     def end_of_epoch(self, train_loss: float, soft_nll: float) -> None:
-        ended = time.perf_counter() - self.started
+        ended = round(time.perf_counter() - self.started, 4)
         self.epochs.append({"ended_s": ended, "train_loss": float(train_loss), "soft_nll": float(soft_nll)})
 
 

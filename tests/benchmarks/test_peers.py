@@ -36,8 +36,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def measurement(ends: list[float], loss: float = 1.5, nll: float = 1.8) -> dict:
-    return {"epochs": [{"ended_s": end, "train_loss": loss, "soft_nll": nll} for end in ends]}
+def measurement(ends: list[float], loss: float = 1.5, nll: float = 1.8, runs: int = 1) -> dict:
+    return {"runs": runs, "epochs": [{"ended_s": end, "train_loss": loss, "soft_nll": nll} for end in ends]}
 
 
 def test_a_run_is_the_cold_start_of_the_first_measurement_and_200_median_epochs(peers: ModuleType) -> None:
@@ -48,6 +48,13 @@ def test_a_run_is_the_cold_start_of_the_first_measurement_and_200_median_epochs(
     assert told["start_with_compile_cache_s"] == 10.0
     assert told["s_a_run"] == 230.0
     assert told["runs_an_hour_warm"] == 18.0
+
+
+def test_runs_side_by_side_share_the_time(peers: ModuleType) -> None:
+    told = peers.summarize([measurement([12.0, 14.0, 16.0], runs=4)])
+    assert told["s_an_epoch"] == 0.5
+    assert told["cold_start_s"] == 10.0
+    assert told["s_a_run"] == 102.5
 
 
 def test_a_peer_that_failed_keeps_its_error(peers: ModuleType) -> None:
@@ -139,6 +146,7 @@ def test_unknown_peers_are_named() -> None:
         ("lightning", "lightning"),
         ("lightning-tuned", "lightning"),
         ("dissensus", "torch"),
+        ("dissensus-4", "torch"),
     ],
 )
 def test_every_peer_runs(tmp_path: Path, peer: str, package: str) -> None:
