@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -57,7 +57,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-runs_app = typer.Typer(help="List, show and remove the runs of a store.", no_args_is_help=True)
+runs_app = typer.Typer(help="List, show, remove and hand over the runs of a store.", no_args_is_help=True)
 app.add_typer(runs_app, name="runs")
 data_app = typer.Typer(help="The official data sets: list them, get them, find them.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
@@ -355,16 +355,21 @@ def runs_list(store: Store = Path("runs"), as_json: Json = False) -> None:
     """What is in a store: a line a run."""
     from dissensus.records import RunStore
 
-    rows = [_run_row(run) for run in map(RunStore(store).read, RunStore(store).names())]
+    kept = RunStore(store)
+    rows = [_run_row(run) for run in map(kept.read, kept)]
     if as_json:
         _print_json(rows)
         return
-    if not rows:
+    if rows:
+        *names, _ = rows[0]
+        told = [[*map(str, texts), _number(nll)] for *texts, nll in (row.values() for row in rows)]
+        _show_table("", [*names, "soft NLL"], told)
+    else:
         out.print(f"No runs in {escape(str(store))}.", highlight=False)
-        return
-    *names, _ = rows[0]
-    told = [[*map(str, texts), _number(nll)] for *texts, nll in (row.values() for row in rows)]
-    _show_table("", [*names, "soft NLL"], told)
+    if unfinished := kept.unfinished_names():
+        shown = ", ".join(unfinished[:4]) + (", ..." if len(unfinished) > 4 else "")
+        line = f"Unfinished: {len(unfinished)} ({shown}). The command that began a run goes on where it was."
+        out.print(line, highlight=False)
 
 
 @runs_app.command("show", epilog="Example: [bold]dissensus runs show 3f2a[/bold]")
@@ -392,13 +397,120 @@ def runs_rm(
     names: Annotated[list[str], typer.Argument(help="Names of runs, or their first digits.")],
     store: Store = Path("runs"),
 ) -> None:
-    """Remove runs from a store."""
+    """Remove runs from a store, done or unfinished."""
     from dissensus.records import RunStore
 
     kept = RunStore(store)
-    for name in [kept.resolve(name) for name in names]:  # all are found before the first is removed
+    there = [*kept.names(), *kept.unfinished_names()]
+    for name in [kept.resolve(name, there) for name in names]:  # all are found before the first is removed
         kept.remove(name)
         out.print(f"Removed {name}", highlight=False)
+
+
+@runs_app.command(
+    "pack",
+    epilog="Examples: [bold]dissensus runs pack --store runs -o packed[/bold]; "
+    "[bold]dissensus runs pack 3f2a 77b0 -o packed[/bold]. "
+    "Then, on the other machine: [bold]dissensus runs merge packed --store runs[/bold]",
+)
+def runs_pack(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN", help="Names of runs, or their first digits; all if none.")
+    ] = None,
+    store: Store = Path("runs"),
+    folder: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write the archives.")] = Path(
+        "packed"
+    ),
+    as_json: Json = False,
+) -> None:
+    """Finished runs as archives of at most 15 MiB, for a store on another machine.
+
+    Archives are zip files with a manifest. The same runs give the same files.
+
+    Kept exactly: plan, history, predictions. Kept in half precision: features,
+    or not at all where a run does not fit with them, which is then told.
+
+    Left out: scores, which are made again where they are needed; weights
+    (model.safetensors); unfinished runs.
+    """
+    from dissensus.records import RunStore, pack
+
+    kept = RunStore(store)
+    archives = pack(kept, folder, [kept.resolve(name) for name in names] if names else None)
+    for archive in archives:
+        for run in archive.without_features:
+            _note(
+                f"run {run} is packed without its features, which do not fit into one archive. "
+                f"To keep them, copy its folder: {kept.read(run).path}"
+            )
+    if unfinished := kept.unfinished_names():
+        _note(f"left out, since unfinished: {_many(len(unfinished), 'run')}.")
+    if as_json:
+        _print_json([asdict(archive) for archive in archives])
+        return
+    rows = [[str(one.path), str(len(one.runs)), f"{one.size / 2**20:.2f} MiB"] for one in archives]
+    _show_table("", ["archive", "runs", "size"], rows)
+    runs = sum(len(archive.runs) for archive in archives)
+    out.print(f"{_many(runs, 'run')} in {_many(len(archives), 'archive')}.", highlight=False)
+
+
+@runs_app.command(
+    "merge",
+    epilog="Examples: [bold]dissensus runs merge packed/*.zip --store runs[/bold]; "
+    "[bold]dissensus runs merge packed other-runs --store runs[/bold]",
+)
+def runs_merge(
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="FROM", help="Archives, folders of archives, or folders of run stores.")
+    ],
+    store: Store = Path("runs"),
+    as_json: Json = False,
+) -> None:
+    """Bring the runs of archives and of other stores into a store.
+
+    What is here is kept as it is, so merging again does nothing, and a merge
+    that was broken off goes on.
+
+    An archive is checked as a whole before the first of its runs comes in. One
+    that is damaged keeps no other out; it is named, and the exit code is 2.
+    """
+    from dissensus.records import RunStore, merge
+
+    merged = merge(RunStore(store), sources, _plan_name if find_spec("pydantic") else None)
+    if merged.other:
+        _note(
+            f"{len(merged.other)} of those already here have other numbers; what is here is kept. "
+            "One plan carried out on two machines may differ in the last digits."
+        )
+    if merged.busy:
+        _note(f"left alone, since they are being made here at this moment: {', '.join(merged.busy)}.")
+    if as_json:
+        _print_json(asdict(merged))
+    else:
+        out.print(f"{len(merged.new)} new, {len(merged.here)} already here.", highlight=False)
+    for problem in merged.problems:
+        err.print(f"[bold red]Not merged:[/] {escape(problem)}", soft_wrap=True, highlight=False)
+    if merged.problems:
+        raise typer.Exit(2)
+
+
+def _plan_name(plan: Mapping[str, Any]) -> str:
+    from dissensus.experiment import Plan
+
+    return Plan.from_dict(plan).name
+
+
+def _note(text: str) -> None:
+    err.print(f"[yellow]Note:[/] {escape(text)}", soft_wrap=True, highlight=False)
+
+
+def _many(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> _many(1, "run"), _many(3, "run")
+    ('1 run', '3 runs')
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 @data_app.command("list", epilog="Example: [bold]dissensus data list[/bold]")

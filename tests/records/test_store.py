@@ -129,6 +129,7 @@ def test_a_prefix_that_is_unique_is_enough(store):
     make(store, B)
     assert store.resolve("01234") == A
     assert store.resolve(B) == B
+    assert store.resolve("f", [A, "f" * 16]) == "f" * 16
     with pytest.raises(InputError, match=f"2 runs start with '0123': {A}, {B}. Give more digits."):
         store.resolve("0123")
     with pytest.raises(InputError, match=f"no run starts with '9' in .*; it holds {A}, {B}."):
@@ -186,6 +187,18 @@ def test_only_what_can_go_on_is_unfinished(store):
     assert not (store.path / ".unfinished" / A).exists()
     with pytest.raises(InputError, match=r"a run's name has 16 hex digits, but '../outside' was given"):
         store.unfinished("../outside")
+
+
+def test_an_unfinished_run_can_be_given_up_unless_it_is_under_way(store):
+    with store.claim(A):
+        (store.unfinished(A) / "checkpoint").touch()
+        with pytest.raises(InputError, match=f"run {A} is being made by another process at this moment; stop that one"):
+            store.remove(A)
+        assert store.unfinished_names() == [A]
+    store.remove(A)
+    assert store.unfinished_names() == []
+    with pytest.raises(InputError, match=f"no run '{A}'"):
+        store.remove(A)
 
 
 def test_a_disk_that_refuses_the_unfinished_folder_is_named(store):

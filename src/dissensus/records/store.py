@@ -19,7 +19,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -72,17 +72,21 @@ class RunStore:
             raise InputError(f"no run {name!r} in {self.path}, which holds {len(self)}.")
         return StoredRun(name, self.path / name)
 
-    def resolve(self, prefix: str) -> str:
-        """The name that starts with ``prefix``, if there is exactly one."""
-        found = [name for name in self if name.startswith(prefix)]
+    def resolve(self, prefix: str, among: Sequence[str] | None = None) -> str:
+        """The name that starts with ``prefix``, if there is exactly one among these, or among the runs that are done."""
+        names = self.names() if among is None else among
+        found = [name for name in names if name.startswith(prefix)]
         if not prefix or not found:
-            raise InputError(f"no run starts with {prefix!r} in {self.path}; it holds {_listed(self.names())}.")
+            raise InputError(f"no run starts with {prefix!r} in {self.path}; it holds {_listed(names)}.")
         if len(found) > 1:
             raise InputError(f"{len(found)} runs start with {prefix!r}: {_listed(found)}. Give more digits.")
         return found[0]
 
     def remove(self, name: str) -> None:
-        """Delete a run and what it left unfinished. It vanishes from its place at once, so nobody reads half of it."""
+        """Delete a run, done or unfinished. It vanishes from its place at once, so nobody reads half of it."""
+        if name in self.unfinished_names():
+            self._give_up(name)
+            return
         path = self.read(name).path
         try:
             (self.path / ".staging").mkdir(exist_ok=True)
@@ -204,6 +208,13 @@ class RunStore:
                 raise self._error("lock a name in", error, " A store must lie on a local disk.") from error
             yield mine
 
+    def _give_up(self, name: str) -> None:
+        """Delete what an unfinished run has left, unless a live process is going on with it."""
+        with self.claim(name) as staging:
+            if staging is None and name not in self:
+                raise InputError(f"run {name} is being made by another process at this moment; stop that one first.")
+            self._forget_unfinished(name)
+
     def _forget_unfinished(self, name: str) -> None:
         """The run is done: what may stay behind is not counted, so a disk that refuses is no error."""
         shutil.rmtree(self._unfinished(name), ignore_errors=True)
@@ -227,7 +238,7 @@ def _checked(name: str) -> str:
     return name
 
 
-def _listed(names: list[str], most: int = 8) -> str:
+def _listed(names: Sequence[str], most: int = 8) -> str:
     if not names:
         return "none"
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
