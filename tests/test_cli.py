@@ -136,6 +136,18 @@ def test_a_plan_file_and_options_that_override_it(run, own_data):
     assert told["setting"]["recipe.lr"] == 0.05
 
 
+def test_train_keeps_features_on_request(run, own_data):
+    arguments = ("train", *OWN, "--method", "soft", "--epochs", 1, "--json")
+    assert run(*arguments)[0] == 0
+    code, _, err = run(*arguments, "--features")
+    assert code == 2
+    assert "is done already, without its features. Remove it to make it again with features: dissensus runs rm" in err
+    code, out, err = run(*arguments, "--features", "--seed", 1)
+    assert code == 0, err
+    with np.load(own_data / json.loads(out)["path"] / "predictions.npz") as arrays:
+        assert arrays["best_features"].shape[0] == len(arrays["ids"])
+
+
 def test_a_recipe_is_changed_field_by_field(run, own_data):
     fields = ("--recipe", "lr=.02", "--recipe", "batch_size=16", "--epochs", 1, "--select", 0)
     code, out, err = run("train", *OWN, *fields, "--json")

@@ -114,6 +114,10 @@ Select = Annotated[
         "as published.",
     ),
 ]
+Features = Annotated[
+    bool,
+    typer.Option("--features", help="Keep what enters the last layer for every evaluation item, with the predictions."),
+]
 Target = Annotated[
     str | None, typer.Option("--target", help="What the votes are turned into: shares, smoothed, dawid-skene.")
 ]
@@ -229,6 +233,7 @@ def train(
     save_model: Annotated[
         bool, typer.Option("--save-model", help="Keep the best epoch's weights beside the run, as model.safetensors.")
     ] = False,
+    features: Features = False,
     store: Store = Path("runs"),
     as_json: Json = False,
     quiet: Quiet = False,
@@ -258,14 +263,19 @@ def train(
         (only,) = comparison.plans(loaded)
     kept = RunStore(store)
     _tell_notes(_before_starting([only], loaded, kept, jobs=1, quiet=quiet))
-    if save_model and only.name in kept and not (kept.read(only.name).path / "model.safetensors").exists():
-        raise InputError(
-            f"run {only.name} is done already, without its weights. Remove it to make it again with them: "
-            f"dissensus runs rm {only.name} --store {store}"
-        )
+    if save_model:
+        _refuse_done_without("weights", [only], kept, lambda run: (run.path / "model.safetensors").exists())
+    if features:
+        _refuse_done_without("features", [only], kept, lambda run: "best_features" in run.predictions)
     with _epochs(only, quiet) as tick:
         carry_out(
-            only, loaded, kept, tick, source=comparison.data.model_dump(exclude_defaults=True), keep_model=save_model
+            only,
+            loaded,
+            kept,
+            tick,
+            source=comparison.data.model_dump(exclude_defaults=True),
+            keep_model=save_model,
+            features=features,
         )
     run = kept.read(only.name)
     records = records_of(run)
@@ -693,6 +703,18 @@ def _before_starting(plans: Sequence[Plan], data: Dataset, kept: RunStore, jobs:
     with _waiting("Trying how long it takes", quiet):
         note = cpu_note(waiting, data, jobs)
     return [note] if note else []
+
+
+def _refuse_done_without(what: str, plans: Sequence[Plan], kept: RunStore, has: Callable[[StoredRun], bool]) -> None:
+    """A run that is done is not made again, so what it was not asked to keep cannot be had of it."""
+    lacking = [plan.name for plan in plans if plan.name in kept and not has(kept.read(plan.name))]
+    if lacking:
+        runs = f"run {lacking[0]} is" if len(lacking) == 1 else f"{len(lacking)} runs are"
+        it = "it" if len(lacking) == 1 else "them"
+        raise InputError(
+            f"{runs} done already, without {'its' if it == 'it' else 'their'} {what}. Remove {it} to make {it} again "
+            f"with {what}: dissensus runs rm {' '.join(lacking)} --store {kept.path}"
+        )
 
 
 def _tell_notes(notes: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from dissensus.delivery import METHODS
 from dissensus.experiment import Comparison, Plan, carry_out
 from dissensus.experiment.about import commit
 from dissensus.experiment.parts import parts
+from dissensus.experiment.plan import SplitPart
 from dissensus.experiment.run import one_thread, refuse_other_machine
 from dissensus.metrics import METRICS
 from dissensus.records import RunStore
@@ -175,6 +176,32 @@ def test_weights_are_kept_where_asked(data, tiny, run, tmp_path):
     carry_out(plan, data, store, keep_model=True)
     MLP((3,), 3, width=8, layers=1).load_state_dict(load_file(tmp_path / plan.name / "model.safetensors"))
     assert not (run().path / "model.safetensors").exists()
+
+
+def test_features_are_kept_where_asked(data, tiny, run, tmp_path):
+    """What enters the last layer: the kept weights of that layer turn it into the kept logits."""
+    from safetensors.numpy import load_file
+
+    (plan,) = tiny.only().plans(data)
+    store = RunStore(tmp_path)
+    arrays = store.read(carry_out(plan, data, store, keep_model=True, features=True)).predictions
+    weights = load_file(tmp_path / plan.name / "model.safetensors")
+    for part in ("best", "select_best"):
+        features = arrays[f"{part}_features"]
+        assert features.dtype == np.float32
+        logits = features @ weights["head.weight"].T + weights["head.bias"]
+        np.testing.assert_allclose(logits, arrays[f"{part}_logits"], atol=1e-5)
+    assert arrays["last_features"].shape == arrays["best_features"].shape == (12, 8)
+    assert arrays["select_last_features"].shape == arrays["select_best_features"].shape
+    np.testing.assert_array_equal(arrays["last_logits"], run().predictions["last_logits"])  # looking changes nothing
+    assert not [name for name in run().predictions if name.endswith("features")]
+
+
+def test_as_published_there_are_no_features_of_selection_items(data, tiny, tmp_path):
+    (plan,) = tiny.model_copy(update={"split": SplitPart(select=0.0)}).only().plans(data)
+    store = RunStore(tmp_path)
+    arrays = store.read(carry_out(plan, data, store, features=True)).predictions
+    assert [name for name in arrays if name.endswith("features")] == ["best_features", "last_features"]
 
 
 def test_a_run_that_is_done_is_left_alone(run, data, tiny, store):

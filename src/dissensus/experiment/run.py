@@ -36,12 +36,14 @@ def carry_out(
     progress: Callable[[Row], Any] | None = None,
     source: Mapping[str, Any] | None = None,
     keep_model: bool = False,
+    features: bool = False,
 ) -> str:
     """Train and evaluate as the plan says, and leave the run and its records in the store; returns the run's name.
 
     A run that is done, or that another live process is making, is left alone. ``progress`` is given each row of the
     history; ``source`` says where the data came from and is recorded beside the run. With ``keep_model`` the weights
-    of the best epoch are kept there too, as ``model.safetensors``.
+    of the best epoch are kept there too, as ``model.safetensors``; with ``features`` its predictions hold what enters
+    the last layer for every item, at the best and at the last epoch.
     """
     from dissensus.evaluation import records_of
 
@@ -54,7 +56,7 @@ def carry_out(
             split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
             train, select = given_votes(data.votes, split, plan.votes, plan.draw, plan.seeds.split)
             with one_thread():
-                fitted = trained(plan, data, split, train, select, progress)
+                fitted = trained(plan, data, split, train, select, progress, features)
                 beside = about(time.perf_counter() - started, fitted.model, source)
             if keep_model:
                 _save_weights(staging / "model.safetensors", fitted)
@@ -108,6 +110,7 @@ def trained(
     train: Votes,
     select: Votes,
     progress: Callable[[Row], Any] | None = None,
+    features: bool = False,
 ) -> Fitted:
     """The plan's training on these parts, with the votes that it may look at."""
     from dissensus.models import make
@@ -126,6 +129,7 @@ def trained(
         held_out=(data.inputs[split.evaluation], data.votes.take(split.evaluation).frequencies()),
         select_on=(data.inputs[split.select], select.frequencies()) if len(split.select) else None,
         progress=progress,
+        features=features,
     )
 
 
@@ -153,6 +157,10 @@ def _predictions(data: Dataset, split: Parts, select: Votes, fitted: Fitted) -> 
             "select_best_logits": fitted.select_best.logits,
             "select_last_logits": fitted.select_last.logits,
         }
+    told = {"best": best, "last": last, "select_best": fitted.select_best, "select_last": fitted.select_last}
+    for name, said in told.items():
+        if said is not None and said.features is not None:
+            arrays[f"{name}_features"] = said.features.astype(np.float32, copy=False)
     return arrays
 
 
