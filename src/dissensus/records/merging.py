@@ -10,12 +10,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from dissensus.base.errors import DissensusError, InputError, StoreError
-from dissensus.records.archive import unpack
+from dissensus.records.archive import is_features, unpack
 from dissensus.records.run import StoredRun, sync
 from dissensus.records.store import RunStore
 
@@ -63,36 +64,46 @@ def _parts(sources: Iterable[str | os.PathLike[str]], problems: list[str]) -> It
 
 
 def _whole_runs(source: Path, room: str, name_of: NameOf | None, problems: list[str]) -> list[StoredRun]:
-    """The runs of an archive, if all of them are whole; those runs of a store that are."""
+    """The runs of an archive, if nothing in it is amiss; those runs of a store with which nothing is."""
     if source.is_dir():
         other = RunStore(source)
-        return [run for run in map(other.read, other) if not _amiss(run, source, name_of, problems)]
+        amiss = {name: _damage(other.read(name)) or _misnamed(other.read(name), source, name_of) for name in other}
+        problems.extend(filter(None, amiss.values()))
+        return [other.read(name) for name, problem in amiss.items() if not problem]
     try:
         runs = unpack(source, room)
     except DissensusError as error:
         problems.append(str(error))
         return []
-    amiss = [_amiss(run, source, name_of, problems) for run in runs]
-    return [] if any(amiss) else runs
+    misnamed = [problem for run in runs if (problem := _misnamed(run, source, name_of))]
+    problems.extend(misnamed)
+    return [] if misnamed else runs
 
 
-def _amiss(run: StoredRun, source: Path, name_of: NameOf | None, problems: list[str]) -> bool:
-    """Whether the run is damaged, or not the one that its name says; if so, it is told."""
-    read = StoredRun(run.name, run.path)  # one that is thrown away, with the arrays it has read
+def _damage(run: StoredRun) -> str:
     try:
-        read.check()
-        if name_of is not None and (name := name_of(read.plan)) != run.name:
-            raise InputError(f"its plan is that of run {name}")
+        run.check()
     except StoreError as error:
-        problems.append(str(error))
+        return str(error)
+    return ""
+
+
+def _misnamed(run: StoredRun, source: Path, name_of: NameOf | None) -> str:
+    """What to say of a run whose plan is not the one that its name stands for."""
+    if name_of is None:
+        return ""
+    try:
+        name = name_of(run.plan)
     except InputError as error:
-        problems.append(
-            f"run {run.name} of {source} is not taken: {str(error).rstrip('.')}. Either its plan.json was changed, or "
-            "it was made by another release: merge with that one."
-        )
+        why = str(error).rstrip(".")
     else:
-        return False
-    return True
+        if name == run.name:
+            return ""
+        why = f"its plan is that of run {name}"
+    return (
+        f"run {run.name} of {source} is not taken: {why}. Either its plan.json was changed, or it was made by another "
+        "release: merge with that one."
+    )
 
 
 def _bring_in(store: RunStore, run: StoredRun, problems: list[str]) -> Literal["new", "here", "busy", "other"]:
@@ -116,6 +127,9 @@ def _bring_in(store: RunStore, run: StoredRun, problems: list[str]) -> Literal["
 
 def _same_numbers(a: StoredRun, b: StoredRun) -> bool:
     """Whether the predictions agree to the last bit; features need not, since archives hold them in half precision."""
+    with suppress(OSError):  # a file that is missing is told of below
+        if (a.path / "predictions.npz").read_bytes() == (b.path / "predictions.npz").read_bytes():
+            return True
     return _bits(a) == _bits(b)
 
 
@@ -123,7 +137,7 @@ def _bits(run: StoredRun) -> dict[str, tuple[Any, ...]]:
     return {
         name: (array.dtype.str, array.shape, array.tobytes())
         for name, array in run.predictions.items()
-        if "features" not in name
+        if not is_features(name)
     }
 
 

@@ -73,7 +73,7 @@ class RunStore:
         return StoredRun(name, self.path / name)
 
     def resolve(self, prefix: str, among: Sequence[str] | None = None) -> str:
-        """The name that starts with ``prefix``, if there is exactly one among these, or among the runs that are done."""
+        """The one name that starts with ``prefix`` ``among`` these; by default, among the runs that are done."""
         names = self.names() if among is None else among
         found = [name for name in names if name.startswith(prefix)]
         if not prefix or not found:
