@@ -92,7 +92,7 @@ def refuse_other_machine(plans: Iterable[Plan]) -> None:
             f"{runs} for the precision tf32, which needs a CUDA GPU, and this machine has none. Give the same command "
             "on a machine that has one; or train in 32 bits here, which makes other runs: --recipe precision=fp32 "
             '(precision = "fp32" under [recipe] in a plan). On a CPU a resnet18 takes about a day for its 200 epochs; '
-            "--epochs 2 or --model small-cnn are for trying things out."
+            "to try things out, add --epochs 2 or --model small-cnn to that."
         )
 
 
