@@ -52,6 +52,14 @@ def test_without_crop_and_flip_inputs_are_only_put_in_order(images: torch.Tensor
     assert torch.equal(Augment(features, 0, False, seed=0)(0, order), features[order])
 
 
+@pytest.mark.parametrize("crop", [0, 2])
+def test_images_come_out_in_the_memory_layout_they_came_in(images: torch.Tensor, crop: int) -> None:
+    plain, order = images.contiguous(), torch.randperm(N)
+    found = Augment(plain, crop, False, seed=0)(0, order)
+    assert found.is_contiguous()
+    assert torch.equal(found, Augment(images, crop, False, seed=0)(0, order))
+
+
 def test_places_are_uniform_and_independent() -> None:
     augment = Augment(torch.zeros(1, 1, 8, 8, dtype=torch.uint8), 2, True, seed=0)
     top, left, mirrored = augment.places(0, 50_000)

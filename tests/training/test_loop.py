@@ -18,7 +18,7 @@ from dissensus.base.streams import permutation
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.evaluation.predict import predict
 from dissensus.models import make
-from dissensus.training import Diverged, Fitted, Recipe, Seeds, fit
+from dissensus.training import Diverged, Engine, Fitted, Recipe, Seeds, fit
 from dissensus.votes import Votes
 
 RNG = np.random.default_rng(0)
@@ -315,6 +315,54 @@ def test_torch_inputs_and_floats_from_0_to_1_give_the_same() -> None:
     np.testing.assert_allclose(a.last.logits, b.last.logits, rtol=1e-2, atol=1e-3)
 
 
+def test_features_are_what_enters_the_last_layer_at_the_best_and_the_last_epoch() -> None:
+    sets = {"held_out": (IMAGES[:20], SOFT[20:40]), "select_on": (IMAGES[:30], SOFT[10:40])}
+    fitted = fit(SMALL, IMAGES, soft, Recipe(epochs=6, batch_size=16), features=True, **sets)
+    assert fitted.best.epoch != fitted.last.epoch
+    best = SMALL()
+    best.load_state_dict(fitted.best_state)
+    for model, found in ((best, fitted.best), (fitted.model, fitted.last)):
+        logits = model.head(torch.from_numpy(found.features)).detach().numpy()
+        np.testing.assert_allclose(logits, found.logits, rtol=1e-4, atol=1e-4)
+    assert fitted.select_last.features.shape == (30, 16)
+    without = fit(SMALL, IMAGES, soft, Recipe(epochs=6, batch_size=16), **sets)
+    assert without.last.features is None
+    assert digest(without) == digest(fitted)
+
+
+# How it is carried out
+
+
+@pytest.mark.parametrize("engine", [Engine(resident=False), Engine(graph=False), Engine(compile=True)])
+def test_engines_do_not_change_a_run_on_a_cpu(engine: Engine) -> None:
+    assert digest(fit(SMALL, IMAGES, soft, QUICK, engine=engine)) == digest(fit(SMALL, IMAGES, soft, QUICK))
+
+
+@pytest.mark.parametrize("crop", [0, 2])
+@pytest.mark.parametrize("last", [True, False])
+def test_channels_last_is_on_or_off_everywhere(last: bool, crop: int) -> None:
+    seen = set()
+
+    class Seeing(nn.Conv2d):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if len(x) > 1:
+                plain = tuple(tensor.is_contiguous() for tensor in (x, self.weight))
+                seen.add(plain + tuple(t.is_contiguous(memory_format=torch.channels_last) for t in (x, self.weight)))
+            return super().forward(x).mean((2, 3))
+
+    recipe = Recipe(epochs=1, batch_size=16, crop=crop)
+    fit(lambda: Seeing(3, 4, 3), IMAGES, soft, recipe, held_out=(IMAGES, SOFT), engine=Engine(channels_last=last))
+    assert seen == {(not last, not last, last, last)}
+
+
+def test_the_two_layouts_give_the_same_model() -> None:
+    a, b = (
+        fit(SMALL, IMAGES, soft, QUICK, held_out=(IMAGES, SOFT), engine=Engine(channels_last=last))
+        for last in (True, False)
+    )
+    np.testing.assert_allclose(a.last.logits, b.last.logits, rtol=1e-3, atol=1e-3)
+
+
 # Mistakes
 
 
@@ -347,6 +395,8 @@ class Named:
         ({"inputs": IMAGES[0]}, "inputs must be images"),
         ({"make_model": lambda: nn.Conv2d(3, 4, 3)}, r"must give logits \(items, classes\)"),
         ({"recipe": Recipe(mean=[0.5], std=[0.5])}, "have 1 numbers, but the inputs have 3 channels"),
+        ({"recipe": Recipe(precision="tf32")}, "tf32 is for CUDA devices"),
+        ({"make_model": lambda: Watching([]), "features": True}, r"Watching has no features\(x\)"),
         ({"seed": "0"}, "the init seed must be a whole number, but is '0'"),
     ],
 )

@@ -20,6 +20,7 @@ from dissensus.training.inputs import checked, must_match, placed, sent
 
 Logits: TypeAlias = dict[str, Tensor]  # by the name of the set
 Predict: TypeAlias = Callable[[Tensor], Tensor]
+Pair: TypeAlias = tuple[Tensor | NDArray, ArrayLike]  # inputs, and what people said of them
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,7 @@ class HeldOut:
 
     @classmethod
     def check(
-        cls,
-        name: str,
-        given: tuple[Tensor | NDArray, ArrayLike],
-        training: Tensor,
-        multilabel: bool,
-        device: torch.device,
-        engine: Engine,
+        cls, name: str, given: Pair, training: Tensor, multilabel: bool, device: torch.device, engine: Engine
     ) -> HeldOut:
         """``given`` must be ``(inputs, human)`` that belong together and to the training inputs."""
         try:
@@ -71,6 +66,23 @@ class Watch:
 
     sets: dict[str, HeldOut]
     closeness: Callable[[Tensor, Tensor], Closeness]
+
+    @classmethod
+    def check(
+        cls,
+        held_out: Pair | None,
+        select_on: Pair | None,
+        training: Tensor,
+        multilabel: bool,
+        device: torch.device,
+        engine: Engine,
+    ) -> Watch:
+        sets = {
+            name: HeldOut.check(name, given, training, multilabel, device, engine)
+            for name, given in (("held_out", held_out), ("select_on", select_on))
+            if given is not None
+        }
+        return cls(sets, multilabel_closeness if multilabel else closeness)
 
     def logits(self, predict: Predict) -> Logits:
         return {name: items.logits(predict) for name, items in self.sets.items()}

@@ -48,7 +48,7 @@ class Lane:
         """
         if not self.keeps or device_of(model).type != "cuda":
             return learner_for(model, prepare, loss_of, recipe, engine)
-        kind = kind_of(model, loss_of, recipe, engine)
+        kind = kind_of(model, loss_of, recipe, engine), prepare.scale.shape
         if self.kept is not None and self.kept[0] == kind:
             self.kept[1].reset(model, prepare)
         else:

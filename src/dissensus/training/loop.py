@@ -13,7 +13,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import ArrayLike, NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from dissensus.base.errors import DissensusError
 from dissensus.evaluation.predict import Prepare, device_of, penultimate
@@ -24,11 +24,12 @@ from dissensus.training.best import Best
 from dissensus.training.checkpoint import Checkpoint, Saved, identity, load, save
 from dissensus.training.checks import check_classes, check_finite, finite
 from dissensus.training.engine import Engine
-from dissensus.training.held_out import HeldOut, Logits, Watch, closeness, multilabel_closeness
+from dissensus.training.held_out import Logits, Watch
 from dissensus.training.inputs import Normalise, checked, placed
 from dissensus.training.job import Inputs, Job, Row
 from dissensus.training.lane import Lane
 from dissensus.training.learner import State, evaluation_precision, lay_out
+from dissensus.training.mixup import Loss
 from dissensus.training.precision import arithmetic
 from dissensus.training.randomness import Reseed
 from dissensus.training.readings import Moment, Reading
@@ -115,57 +116,48 @@ class Run:
         with lane.turn() as reseed:
             reseed(self.seeds.init, "init")
             self.model = job.make_model()
-            self.device = device = device_of(self.model)
+        self.device = device_of(self.model)
+        with self.turn():
             inputs = checked("inputs", job.inputs)
-            self.prepare = Normalise.by(self.recipe, inputs).to(device)
-            multilabel = bool(getattr(job.deliver, "multilabel", False))
-            loss_of = F.binary_cross_entropy_with_logits if multilabel else F.cross_entropy
-            self.watch = Watch(
-                {
-                    name: HeldOut.check(name, given, inputs, multilabel, device, engine)
-                    for name, given in (("held_out", job.held_out), ("select_on", job.select_on))
-                    if given is not None
-                },
-                multilabel_closeness if multilabel else closeness,
+            self.prepare = Normalise.by(self.recipe, inputs).to(self.device)
+            self.watch = Watch.check(
+                job.held_out, job.select_on, inputs, is_multilabel(job.deliver), self.device, engine
             )
-            first = as_targets(job.deliver(0), len(inputs), 0)
-            example = self.prepare(inputs[:1].to(device))
-            n_classes = check_classes(self.model, example, first, job.deliver, self.watch)
+            labels = as_targets(job.deliver(0), len(inputs), 0)
+            example = self.prepare(inputs[:1].to(self.device))
+            n_classes = check_classes(self.model, example, labels, job.deliver, self.watch)
             if job.features:
                 penultimate(self.model, example)  # an error now, if the model has none
+            data = placed(inputs, self.device, engine)
+            augment = Augment(data, self.recipe.crop, self.recipe.flip, self.seeds.order)
+            self.batches = Batches(data, job.deliver, augment, self.recipe, self.seeds.order, self.device)
 
             saved = None
             if job.checkpoint is not None:
-                self.identity = identity(self.recipe, self.seeds, self.model, inputs, first, self.watch)
+                self.identity = identity(self.recipe, self.seeds, self.model, inputs, labels, self.watch)
                 saved = load(job.checkpoint.path, self.identity)
             if saved is not None:
                 self.model.load_state_dict(saved.part("model"))
-            data = placed(inputs, device, engine)
-            augment = Augment(data, self.recipe.crop, self.recipe.flip, self.seeds.order)
-            self.batches = Batches(data, job.deliver, augment, self.recipe, self.seeds.order, device)
-            self.learner = lane.learner(self.model, self.prepare, loss_of, self.recipe, engine)
+            self.learner = lane.learner(self.model, self.prepare, loss_for(job.deliver), self.recipe, engine)
             self.best = Best(self.learner.model, self.watch, n_classes) if self.watch.sets else None
-            self.history: list[Row] = []
             if saved is not None:
                 saved.into(self.tensors())
-                self.history = saved.history
-            # On a GPU the numbers of an epoch are read when the next one is under way, so it never waits for Python.
-            self.ahead = 1 if device.type == "cuda" else 0
-            self.readings: deque[Reading] = deque()
-            self.saved_at = monotonic(), len(self.history)
-            rates = [self.recipe.rate(epoch) for epoch in range(self.recipe.epochs)]
-            exact = torch.float32 if device.type == "cuda" else torch.float64  # what the fused SGD takes there
-            self.rates = torch.tensor(rates, dtype=exact, device=device)
+        self.history: list[Row] = [] if saved is None else saved.history
+        self.readings: deque[Reading] = deque()
+        self.saved_at = monotonic(), len(self.history)
 
     def epochs(self) -> Iterator[None]:
         """Train. Comes back after every epoch but the last, so that other runs have their turns."""
+        rates = rates_of(self.recipe, self.device)
+        # On a GPU the numbers of an epoch are read when the next one is under way, so it never waits for Python.
+        behind = 1 if self.device.type == "cuda" else 0
         for epoch in range(len(self.history), self.recipe.epochs):
             with self.turn() as reseed:
                 started = Moment(self.device)
                 reseed(self.seeds.order, "layers", epoch)  # dropout, and whatever else a model draws
                 total = torch.zeros((), device=self.device)  # to read the loss in every step would wait for the device
                 for x, y, share, partner in self.batches(epoch):
-                    total += self.learner.step(x, y, self.rates[epoch], share, partner) * len(y)
+                    total += self.learner.step(x, y, rates[epoch], share, partner) * len(y)
 
                 self.logits = self.watch.logits(self.learner.logits)
                 scores = self.watch.scores(self.logits)
@@ -175,7 +167,7 @@ class Run:
                 loss = total.double() / len(self.batches.inputs)
                 numbers = {"train_loss": loss, **scores, "finite": finite(loss, self.logits)}
                 self.readings.append(Reading(numbers, started))
-                self.read(self.ahead)
+                self.read(behind)
             if epoch + 1 < self.recipe.epochs:
                 self.save_if_due(epoch + 1)
                 yield
@@ -188,9 +180,9 @@ class Run:
         with self.lane.turn() as reseed, arithmetic(self.recipe.precision, self.device, self.engine):
             yield reseed
 
-    def read(self, ahead: int) -> None:
-        """Write the history up to the last ``ahead`` epochs, which may still be under way."""
-        while len(self.readings) > ahead:
+    def read(self, behind: int) -> None:
+        """Write the history up to the last ``behind`` epochs, which may still be under way."""
+        while len(self.readings) > behind:
             found, epoch = self.readings.popleft().read(), len(self.history)
             row = {"epoch": epoch, "lr": self.recipe.rate(epoch), **found}
             check_finite(row, self.recipe)
@@ -219,9 +211,9 @@ class Run:
 
     def stop(self) -> Stopped:
         """Leave a checkpoint, where the job has one; the error that says so."""
-        self.save()
         with self.turn():
             self.read(0)
+        self.save()
         where = "nothing was kept" if self.job.checkpoint is None else f"its state is in {self.job.checkpoint.path}"
         return Stopped(f"the run was stopped after {len(self.history)} of {self.recipe.epochs} epochs; {where}.")
 
@@ -258,6 +250,21 @@ class Run:
                 for name, items in self.watch.sets.items():
                     features[name] = penultimate(self.model, items.inputs, self.prepare)
         return {name: Predictions(z.cpu().numpy(), epoch, features.get(name)) for name, z in logits.items()}
+
+
+def is_multilabel(deliver: Deliver) -> bool:
+    return bool(getattr(deliver, "multilabel", False))
+
+
+def loss_for(deliver: Deliver) -> Loss:
+    """Cross-entropy; for classes that are chosen independently, of each class by itself."""
+    return F.binary_cross_entropy_with_logits if is_multilabel(deliver) else F.cross_entropy
+
+
+def rates_of(recipe: Recipe, device: torch.device) -> Tensor:
+    """The learning rate of every epoch, on the device, in the precision that the fused SGD takes there."""
+    exact = torch.float32 if device.type == "cuda" else torch.float64
+    return torch.tensor([recipe.rate(epoch) for epoch in range(recipe.epochs)], dtype=exact, device=device)
 
 
 def copy_of(state: State) -> State:

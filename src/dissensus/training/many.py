@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -92,7 +93,7 @@ def _turn_by_turn(
             current = under_way.popleft()
         else:
             return
-        ended = None
+        ended, ran_out = None, False
         try:
             next(current.turns)
             under_way.append(current)
@@ -109,8 +110,11 @@ def _turn_by_turn(
                 width = fewer(together)
                 say(f"GPU memory ran out with {together} runs side by side; going on with {width}")
                 again.append(current.job)
-            idle.clear()
+                idle.clear()
+                ran_out = True
         del current  # and with it the memory of a run that is over
+        if ran_out:
+            gc.collect()
         if ended is not None:
             yield ended
 
