@@ -8,6 +8,7 @@ evaluated after every epoch, with the same number of threads. "plain" is a DataL
 flip of a batch by one gather (image by image would be slower), and SGD as it comes. "tuned" has channels-last memory,
 fused SGD and a sampler that gives whole batches instead of items. Whole runs are timed, set-up included; contestants
 take turns, and the ratio is taken turn by turn. "times" is the other's time over ours: above 1, ours is faster.
+Processor time is told beside: with one thread it does not depend on what else the machine does.
 """
 
 from __future__ import annotations
@@ -133,30 +134,38 @@ def compare(job: Job, threads: int, repeats: int) -> dict[str, Any]:
     """Every contestant ``repeats`` times, taking turns, after a short run of each that is not counted."""
     torch.set_num_threads(threads)
     seconds: dict[str, list[float]] = {who: [] for who in CONTESTANTS}
+    processor: dict[str, list[float]] = {who: [] for who in CONTESTANTS}
     nll: dict[str, float] = {}
     short = Job.of_glyphs(items=300, epochs=1)
     for train in CONTESTANTS.values():
         train(short)
     for _ in range(repeats):
         for who, train in CONTESTANTS.items():
-            started = time.perf_counter()
+            started, used = time.perf_counter(), time.process_time()
             nll[who] = train(job)
             seconds[who].append(time.perf_counter() - started)
+            processor[who].append(time.process_time() - used)
     told: dict[str, Any] = {"threads": threads}
     for who, taken in seconds.items():
-        times = [other / ours for other, ours in zip(taken, seconds["dissensus"], strict=True)]
+        times = ratios(seconds, who)
         told[who] = {
             "seconds": round(statistics.median(taken), 3),
             "spread": [round(min(taken), 3), round(max(taken), 3)],
+            "processor_seconds": round(statistics.median(processor[who]), 3),
             "ms_a_step": round(1e3 * statistics.median(taken) / steps(job), 3),
             "soft_nll": round(nll[who], 4),
             "times": round(statistics.median(times), 2),
             "times_spread": [round(min(times), 2), round(max(times), 2)],
+            "times_processor": round(statistics.median(ratios(processor, who)), 2),
         }
         if abs(nll[who] - nll["dissensus"]) > APART:
             raise SystemExit(f"{who} does not do the same job: soft NLL {nll[who]:.3f} against {nll['dissensus']:.3f}")
     told["plain"] |= {"bar": 1.0, "holds": told["plain"]["times"] >= 1.0}
     return told
+
+
+def ratios(taken: dict[str, list[float]], who: str) -> list[float]:
+    return [other / ours for other, ours in zip(taken[who], taken["dissensus"], strict=True)]
 
 
 def steps(job: Job) -> int:
