@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from dissensus.base.errors import InputError
 from dissensus.models import make
 from dissensus.training.engine import Engine
 from dissensus.training.inputs import Normalise
@@ -59,6 +62,17 @@ def test_on_a_cpu_every_run_has_a_learner_of_its_own() -> None:
     learner = lane.learner(model, Normalise.by(Recipe(), x), F.cross_entropy, Recipe(), Engine())
     assert learner.model is model
     assert lane.kept is None
+
+
+def test_a_model_on_another_gpu_is_refused() -> None:
+    lane = Lane()
+    lane.check(torch.device("cpu"))
+    lane.stream = SimpleNamespace(device=torch.device("cuda", 0))  # type: ignore[assignment]
+    lane.check(torch.device("cuda", 0))
+    with pytest.raises(
+        InputError, match=r"on cuda:1, but the current device is cuda:0. Call torch.cuda.set_device\(1\)"
+    ):
+        lane.check(torch.device("cuda", 1))
 
 
 def test_turns_do_not_disturb_each_other() -> None:

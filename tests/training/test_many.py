@@ -264,6 +264,7 @@ def test_errors_that_a_lack_of_memory_brings_count_as_one() -> None:
     brought = RuntimeError("capture failed")
     brought.__context__ = lack
     assert many.memory_ran_out(lack)
+    assert many.memory_ran_out(RuntimeError("CUDA error: out of memory"))
     assert many.memory_ran_out(brought)
     assert not many.memory_ran_out(RuntimeError("capture failed"))
 

@@ -40,6 +40,12 @@ class Graphed(Learner):
     def reset(self, model: nn.Module, prepare: Normalise) -> None:
         self.learner.reset(model, prepare)
 
+    def tensors(self) -> list[Tensor]:
+        return self.learner.tensors()
+
+    def refresh(self) -> None:
+        self.learner.refresh()
+
     def _replay(
         self, known: dict[Kind, Recording], function: Callable[..., Tensor], *arguments: Tensor | None
     ) -> Tensor:
@@ -51,6 +57,7 @@ class Graphed(Learner):
             with torch.no_grad():
                 for tensor, value in zip(state, before, strict=True):
                     tensor.copy_(value)  # as if the warm-up had not been
+                self.refresh()
         return known[kind](*arguments)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
+from dissensus.base.errors import InputError
 from dissensus.evaluation.predict import device_of
 from dissensus.training.choose import learner_for
 from dissensus.training.engine import Engine
@@ -40,6 +41,14 @@ class Lane:
             self.stream.wait_stream(torch.cuda.current_stream())  # for what the caller has made
         with torch.cuda.stream(self.stream), private_randomness(self.random_numbers) as reseed:
             yield reseed
+
+    def check(self, device: torch.device) -> None:
+        """A model must be where the lane's stream and random numbers are."""
+        if device.type == "cuda" and self.stream is not None and device != self.stream.device:
+            raise InputError(
+                f"the model is on {device}, but the current device is {self.stream.device}. "
+                f"Call torch.cuda.set_device({device.index}) first."
+            )
 
     def learner(self, model: nn.Module, prepare: Normalise, loss_of: Loss, recipe: Recipe, engine: Engine) -> Learner:
         """A learner for this run: that of the run before, if it can be used again, or else a new one.

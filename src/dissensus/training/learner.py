@@ -24,7 +24,7 @@ class Learner(ABC):
 
     ``model`` holds fp32 parameters and buffers that are always current. ``momentum`` are the momentum buffers of
     ``model.parameters()``, in that order. Both are changed in place and never replaced, by training and by others: to
-    write to them is how a run goes on from a checkpoint.
+    write to them, and then call ``refresh``, is how a run goes on from a checkpoint.
     """
 
     model: nn.Module
@@ -51,8 +51,11 @@ class Learner(ABC):
         Everything is copied in place, so graphs and compiled code that know our tensors stay valid.
         """
 
+    def refresh(self) -> None:  # noqa: B027 (most learners keep nothing)
+        """Told after others wrote to the model or the momentum, for learners that keep something derived from them."""
+
     def tensors(self) -> list[Tensor]:
-        """All that a step changes."""
+        """All that a step changes; a learner that keeps more than weights and momentum adds it here."""
         return [*self.model.state_dict().values(), *self.momentum]
 
 

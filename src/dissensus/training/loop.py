@@ -117,6 +117,7 @@ class Run:
             reseed(self.seeds.init, "init")
             self.model = job.make_model()
         self.device = device_of(self.model)
+        lane.check(self.device)
         with self.turn():
             inputs = checked("inputs", job.inputs)
             self.prepare = Normalise.by(self.recipe, inputs).to(self.device)
@@ -142,6 +143,7 @@ class Run:
             self.best = Best(self.learner.model, self.watch, n_classes) if self.watch.sets else None
             if saved is not None:
                 saved.into(self.tensors())
+                self.learner.refresh()
         self.history: list[Row] = [] if saved is None else saved.history
         self.readings: deque[Reading] = deque()
         self.saved_at = monotonic(), len(self.history)
