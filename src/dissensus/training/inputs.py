@@ -47,13 +47,10 @@ def checked(name: str, inputs: Tensor | NDArray) -> Tensor:
 
 def placed(inputs: Tensor, device: torch.device, engine: Engine) -> Tensor:
     """Inputs where they stay for the run: on the device, or in host memory that a GPU can read by itself."""
-    if not engine.resident:
-        inputs = inputs.cpu()
+    inputs = inputs.to(device if engine.resident else "cpu")
     images = inputs.ndim == 4 and engine.channels_last
     inputs = inputs.contiguous(memory_format=torch.channels_last if images else torch.contiguous_format)
-    if engine.resident:
-        return inputs.to(device)
-    return inputs.pin_memory() if device.type == "cuda" else inputs
+    return inputs.pin_memory() if device.type == "cuda" and not engine.resident else inputs
 
 
 def sent(tensor: Tensor, device: torch.device) -> Tensor:
@@ -115,12 +112,13 @@ class Normalise:
 
 def _moments(inputs: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation per channel or feature in float64: the same on every device and thread count."""
-    values = inputs.cpu().numpy()
-    if values.dtype == np.uint8:  # 256 exact counts say it all, without a float copy of the images
+    inputs = inputs.cpu()
+    if inputs.dtype == torch.uint8:  # 256 exact counts say it all, without a float copy of the images
         level = np.arange(256) / 255
-        shares = np.stack([np.bincount(values[:, c].ravel(), minlength=256) for c in range(values.shape[1])])
-        shares = shares / shares.sum(1, keepdims=True)
+        counts = torch.stack([torch.bincount(part.reshape(-1), minlength=256) for part in inputs.unbind(1)]).numpy()
+        shares = counts / counts.sum(1, keepdims=True)
         mean = shares @ level
         return mean, np.sqrt((shares * (level - mean[:, None]) ** 2).sum(1))
+    values = inputs.numpy()
     axes = (0, *range(2, values.ndim))
     return values.mean(axes, dtype=np.float64), values.std(axes, dtype=np.float64)
