@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from dissensus.training import (
     side_by_side,
 )
 from dissensus.training.checkpoint import load
+from dissensus.training.lane import Lane
 
 X = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
 HELD_OUT = X[:6], np.eye(3)[np.arange(6) % 3]
@@ -241,6 +243,23 @@ def test_the_run_starts_again_when_another_has_ended() -> None:
         order.append(memory.free(ended).job.tag)
     assert order == [0, 1]
     assert said == ["GPU memory ran out with 2 runs side by side; going on with 1"]
+
+
+@pytest.mark.usefixtures("together")
+def test_lanes_that_are_too_many_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    lanes: weakref.WeakSet[Lane] = weakref.WeakSet()
+
+    class Counted(Lane):
+        def __init__(self, keeps: bool) -> None:
+            super().__init__(keeps)
+            lanes.add(self)
+
+    monkeypatch.setattr(many, "Lane", Counted)
+    memory, said = Memory(room=5), []
+    jobs = [job(n, make_model=memory.model, epochs=2 + n % 3) for n in range(9)]
+    alive = [len(lanes) for ended in side_by_side(jobs, width=6, say=said.append) if memory.free(ended)]
+    assert said == ["GPU memory ran out with 6 runs side by side; going on with 4"]
+    assert max(alive) == 4  # each has a learner and its graphs
 
 
 def test_a_run_that_is_too_large_alone_says_what_to_do() -> None:

@@ -99,14 +99,15 @@ def _turn_by_turn(
             under_way.append(current)
         except StopIteration as over:
             ended = Ended(current.job, over.value)
-            idle.append(current.lane)
+            if len(under_way) + len(idle) < width:
+                idle.append(current.lane)
         except Exception as error:  # whatever it is, the other runs go on; the lane is not used again
+            together = 1 + len(under_way) + len(idle)  # an idle lane keeps the memory of its learner
             if not memory_ran_out(error):
                 ended = Ended(current.job, None, error)
-            elif not under_way:
+            elif together == 1:
                 ended = Ended(current.job, None, too_large(current.job))
             else:
-                together = len(under_way) + 1
                 width = fewer(together)
                 say(f"GPU memory ran out with {together} runs side by side; going on with {width}")
                 again.append(current.job)
