@@ -261,14 +261,13 @@ def test_replays_draw_other_numbers_in_each_step_and_the_same_after_a_seed() -> 
                     one.step(x, y, rate)
                     shown.append(one.model.seen.clone())
     torch.cuda.synchronize()
-    a1, a2, b1, b2, again1, again2, *_, other1, other2 = shown[:4] + shown[4:6] + shown[6:8] + shown[8:10]
-    assert not torch.equal(a1, a2)
-    assert torch.equal(a1, b1)  # another lane, the same seed
-    assert torch.equal(a2, b2)
-    assert torch.equal(a1, again1)
-    assert torch.equal(a2, again2)
-    assert not torch.equal(a1, other1)
-    assert not torch.equal(a2, other2)
+    first, second = shown[:2]
+    assert not torch.equal(first, second)
+    for again in (2, 4, 6):  # the other lane with the same seed, and both of them again
+        assert torch.equal(first, shown[again])
+        assert torch.equal(second, shown[again + 1])
+    assert not torch.equal(first, shown[8])
+    assert not torch.equal(second, shown[9])
 
 
 @gpu

@@ -24,3 +24,16 @@ def test_tf32_needs_a_gpu() -> None:
         arithmetic("tf32", CPU, Engine()),
     ):
         pass
+
+
+@pytest.mark.parametrize("precision", ["fp32", "tf32", "bf16"])
+@pytest.mark.parametrize("graph", [True, False])
+def test_the_settings_for_a_gpu_and_the_caller_s_afterwards(precision: str, graph: bool) -> None:
+    def settings() -> tuple[bool, ...]:
+        cudnn = torch.backends.cudnn
+        return cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
+
+    before, rounds = settings(), precision != "fp32"
+    with arithmetic(precision, torch.device("cuda"), Engine(graph=graph)):
+        assert settings() == (graph, not graph, rounds, rounds)
+    assert settings() == before
