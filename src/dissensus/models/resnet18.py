@@ -33,6 +33,7 @@ class ResNet18(Classifier):
                 f"{tuple(shape)}. For features use mlp."
             )
         width = whole("width", width, 1)
+        self.shape = tuple(shape)
         self.stem = nn.Conv2d(shape[0], width, kernel_size=3, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(width)
         self.stages = nn.Sequential(
