@@ -56,7 +56,7 @@ class Learner(ABC):
 
     def tensors(self) -> list[Tensor]:
         """All that a step changes; a learner that keeps more than weights and momentum adds it here."""
-        return [*self.model.state_dict().values(), *self.momentum]
+        return [*weights_of(self.model), *self.momentum]
 
 
 @final
@@ -103,7 +103,7 @@ class PlainLearner(Learner):
 
     def reset(self, model: nn.Module, prepare: Normalise) -> None:
         with torch.no_grad():
-            for ours, theirs in zip(self.model.state_dict().values(), model.state_dict().values(), strict=True):
+            for ours, theirs in zip(weights_of(self.model), weights_of(model), strict=True):
                 ours.copy_(theirs)
             for buffer in self.momentum:
                 buffer.zero_()
@@ -121,6 +121,11 @@ def _loss(learner: PlainLearner, x: Tensor, y: Tensor, share: Tensor | None, par
 def _forward(learner: PlainLearner, x: Tensor) -> Tensor:
     with evaluation_precision(learner.precision, learner.device):
         return learner.model(learner.prepare(x)).float()
+
+
+def weights_of(model: nn.Module) -> list[Tensor]:
+    """Parameters and buffers, those too that a state dict leaves out."""
+    return [tensor.detach() for tensor in (*model.parameters(), *model.buffers())]
 
 
 def evaluation_precision(precision: str, device: torch.device) -> torch.autocast:
