@@ -7,7 +7,8 @@ compute the sums that batch-norm needs, forward and backward, while their result
     stem.py     the first convolution, straight from bytes (Triton)
     head.py     pooling, the last layer and the loss (Triton)
     update.py   SGD on all parameters at once (Triton)
-    conv.py     3x3 convolutions and their gradients, with the sums of batch-norm (Gluon, Hopper only)
+    conv.py     3x3 convolutions and their gradients, with the sums of batch-norm (Gluon, on Hopper)
+    strided.py  those of stride 2
     hopper.py   whether those can be used
     weights.py  all parameters in one piece of memory
     resnet.py   the learner that puts them together

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from types import ModuleType
+from typing import NamedTuple, final
 
 import torch
 import torch.nn.functional as F
@@ -31,9 +32,12 @@ class Filter:
     stride: int
     height: int  # of the image that comes in
 
-    @property
-    def plain(self) -> bool:
-        return self.size == 3 and self.stride == 1
+
+class Hopper(NamedTuple):
+    """The modules with convolutions of our own, by stride."""
+
+    plain: ModuleType
+    strided: ModuleType
 
 
 @dataclass(frozen=True)
@@ -72,11 +76,11 @@ class FusedResNet(Learner):
 
     def __init__(self, model: ResNet18, prepare: Normalise, recipe: Recipe, *, hopper: bool) -> None:
         self.model, self.prepare, self.recipe = model, prepare, recipe
-        self.conv = None
+        self.ours: Hopper | None = None
         if hopper:
-            from dissensus.training.fused import conv
+            from dissensus.training.fused import conv, strided
 
-            self.conv = conv
+            self.ours = Hopper(conv, strided)
         self.weights = Weights(model, model.stem.weight, half=recipe.precision == "bf16")
         self.momentum = [self.weights.view(self.weights.momentum, parameter) for parameter in model.parameters()]
         modules = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
@@ -127,14 +131,12 @@ class FusedResNet(Learner):
         norms.gradient_sums(g, block.z2, layer.norm2, block.y, None, block.residual, layer.norm3)
         for place in reversed(range(len(self.layers))):
             layer, block = self.layers[place], passed[place]
-            g_x, g_residual = self._backward(layer, block, g)
+            g, g_residual = self._backward(layer, block, g)
             if place:
                 before, below = self.layers[place - 1], passed[place - 1]
-                g = self._enter(
-                    layer.conv1, g_x, below.z2, before.norm2, below.y, g_residual, below.residual, before.norm3
-                )
+                g = self._enter(layer, g, g_residual, below.z2, before.norm2, below.y, below.residual, before.norm3)
             else:
-                g = self._enter(layer.conv1, g_x, z, self.norm, first, g_residual)
+                g = self._enter(layer, g, g_residual, z, self.norm, first)
         g, _ = norms.input_gradients(g, z, self.norm, masked=True)
         stem_gradient(g, x, self.prepare, self.stem_grad, share, partner)
         update(
@@ -191,7 +193,7 @@ class FusedResNet(Learner):
         return Passed(x, z1, y1, z2, residual, norms.normalised(z2, layer.norm2, residual, layer.norm3))
 
     def _backward(self, layer: Layer, passed: Passed, g: Tensor) -> tuple[Tensor, Tensor]:
-        """The gradient of what the first convolution gave, and that of the block's input through its shortcut.
+        """The gradients of what the first convolution gave, and of the residual.
 
         ``g`` is that of the block's output, zero where ReLU was, and the sums of its norms are there.
         """
@@ -199,33 +201,42 @@ class FusedResNet(Learner):
             g, passed.z2, layer.norm2, masked=True, residual=passed.residual, shortcut=layer.norm3
         )
         self._weight_gradient(layer.conv2, dz2, passed.y1)
-        if self.conv is not None and layer.conv2.plain:
-            g = self.conv.through_norm(dz2, layer.conv2.weights, layer.conv2.height, passed.z1, layer.norm1)
-        else:
+        if self.ours is None:
             g = self._back(layer.conv2, dz2)
             norms.gradient_sums(g, passed.z1, layer.norm1)
-        dz1, _ = norms.input_gradients(g, passed.z1, layer.norm1, masked=self.conv is not None)
+        else:
+            g = self.ours.plain.through_norm(dz2, layer.conv2.weights, layer.conv2.height, passed.z1, layer.norm1)
+        dz1, _ = norms.input_gradients(g, passed.z1, layer.norm1, masked=self.ours is not None)
         self._weight_gradient(layer.conv1, dz1, passed.x)
         if layer.conv3 is not None:
             self._weight_gradient(layer.conv3, d_residual, passed.x)
-            d_residual = self._back(layer.conv3, d_residual)
         return dz1, d_residual
 
     def _enter(
-        self, conv: Filter, g: Tensor, z: Tensor, norm: Norm, y: Tensor, other: Tensor, residual: Tensor | None = None,
-        shortcut: Norm | None = None,
+        self, layer: Layer, g: Tensor, g_residual: Tensor, z: Tensor, norm: Norm, y: Tensor,
+        residual: Tensor | None = None, shortcut: Norm | None = None,
     ) -> Tensor:  # fmt: skip
         """From a block into the one below it, whose output is y: its gradient, and the sums of its norms."""
-        if self.conv is not None and conv.plain:
-            return self.conv.through_block(g, conv.weights, conv.height, z, norm, y, other, residual, shortcut)
-        g = self._back(conv, g)
-        norms.gradient_sums(g, z, norm, y, other, residual, shortcut)
-        return g
+        conv = layer.conv1
+        if self.ours is None:
+            other = g_residual if layer.conv3 is None else self._back(layer.conv3, g_residual)
+            g = self._back(conv, g)
+            norms.gradient_sums(g, z, norm, y, other, residual, shortcut)
+            return g
+        if layer.conv3 is None:
+            return self.ours.plain.through_block(
+                g, conv.weights, conv.height, z, norm, y, g_residual, residual, shortcut
+            )
+        assert shortcut is None  # no two blocks in a row change the shape
+        return self.ours.strided.through_block(
+            g, conv.weights, g_residual, layer.conv3.weights, conv.height, z, norm, y
+        )
 
     def _convolved(self, conv: Filter, x: Tensor, norm: Norm | None = None) -> Tensor:
         """(pixels, in) to (pixels, out); the sums of the result go to the norm."""
-        if self.conv is not None and conv.plain:
-            return self.conv.convolution(x, conv.weights, conv.height, norm)
+        if self.ours is not None:
+            kind = self.ours.plain if conv.stride == 1 else self.ours.strided
+            return kind.convolution(x, conv.weights, conv.height, norm)
         z = F.conv2d(_images(x, conv.height), _filters(conv), stride=conv.stride, padding=conv.size // 2)
         z = _matrix(z)
         if norm is not None:
@@ -238,12 +249,12 @@ class FusedResNet(Learner):
         return _matrix(_gradients(conv, g, x, (True, False, False))[0])
 
     def _weight_gradient(self, conv: Filter, g: Tensor, x: Tensor) -> None:
-        if self.conv is not None and conv.plain:
-            self.conv.weight_gradient(g, x, conv.height, conv.grad)
+        if self.ours is not None and conv.size == 3:
+            kind = self.ours.plain if conv.stride == 1 else self.ours.strided
+            kind.weight_gradient(g, x, conv.height, conv.grad)
         else:
-            conv.grad.copy_(
-                _gradients(conv, g, x, (False, True, False))[1].permute(0, 2, 3, 1).reshape(conv.grad.shape)
-            )
+            filters = _gradients(conv, g, x, (False, True, False))[1]
+            conv.grad.copy_(filters.permute(0, 2, 3, 1).reshape(conv.grad.shape))
 
 
 def _gradients(conv: Filter, g: Tensor, x: Tensor, wanted: tuple[bool, bool, bool]) -> tuple[Tensor, Tensor, Tensor]:

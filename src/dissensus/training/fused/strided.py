@@ -1,0 +1,281 @@
+r"""Convolutions of stride 2 on Hopper GPUs, with the sums of batch-norm; see :mod:`~dissensus.training.fused.conv`.
+
+Seen as :math:`(n, h / 2, 2, w / 2, 2 c)`, which costs nothing in channels-last memory, an image is a grid of 2x2 cells:
+a tap of a stride-2 convolution is then a box of one parity, as dense as any, and what lies outside is zero again.
+Backward, the pixels of one parity get their gradient from one, two or four of the nine taps. Those of a block's input
+come from two convolutions, 3x3 and the shortcut's 1x1, and are added up in one accumulator.
+"""
+
+from __future__ import annotations
+
+import triton
+from torch import Tensor
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, warpgroup_mma, warpgroup_mma_wait
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+from dissensus.training.fused.conv import DEPTH, MATRIX, Tiles, _barriers, _boxes, _scale, bring
+from dissensus.training.fused.norm import Norm
+
+CELLS = gl.NVMMASharedLayout(128, 16, rank=5)
+
+
+# By the height of the smaller image.
+FORWARD = {16: Tiles(1, 8, 128, 3, 4), 8: Tiles(2, 8, 128, 3, 4), 4: Tiles(8, 4, 128, 3, 4)}
+BACK = {16: Tiles(1, 8, 64, 3, 4), 8: Tiles(2, 8, 128, 3, 4), 4: Tiles(8, 4, 128, 3, 4)}
+WEIGHTS = {
+    16: Tiles(1, 4, 128, 3, 8, splits=44),
+    8: Tiles(1, 8, 128, 3, 8, splits=11),
+    4: Tiles(4, 4, 128, 3, 8, splits=2),
+}
+
+
+def convolution(x: Tensor, weights: Tensor, height: int, norm: Norm | None) -> Tensor:
+    """(pixels, in) of images of this height to (pixels / 4, out); the weights say whether it is 3x3 or 1x1."""
+    small = height // 2
+    tiles, ins, outs = FORWARD[small], x.shape[1], len(weights)
+    z = x.new_empty((len(x) // 4, outs))
+    images = len(z) // small**2
+    _convolution[(outs // tiles.columns, triton.cdiv(images, tiles.images) * (small // tiles.rows))](
+        _cells(x, small, tiles), TensorDescriptor.from_tensor(weights, [tiles.columns, DEPTH], MATRIX), z,
+        z if norm is None else norm.sums, len(z), ins, outs, small, tiles.images, tiles.rows, tiles.columns, DEPTH,
+        weights.shape[1] // ins, norm is not None, tiles.stages, num_warps=tiles.warps,
+    )  # fmt: skip
+    return z
+
+
+def through_block(
+    g: Tensor, weights: Tensor, g1: Tensor, weights1: Tensor, height: int, z: Tensor, norm: Norm, y: Tensor
+) -> Tensor:
+    """The gradient before y = relu(norm(z) + residual), which a 3x3 (g) and a 1x1 convolution (g1) saw."""
+    small = height // 2
+    tiles, ins, outs = BACK[small], g.shape[1], z.shape[1]
+    d = z.new_empty(z.shape)
+    images = len(g) // small**2
+    block = [DEPTH, tiles.columns]
+    _back[(outs // tiles.columns, triton.cdiv(images, tiles.images) * (small // tiles.rows), 4)](
+        _boxes(g, small, tiles.images, tiles.rows, DEPTH), TensorDescriptor.from_tensor(weights, block, MATRIX),
+        _boxes(g1, small, tiles.images, tiles.rows, DEPTH), TensorDescriptor.from_tensor(weights1, block, MATRIX),
+        d, norm.bias_grad, norm.weight_grad, len(g), z, norm.sums, norm.eps, y, ins, outs, small, tiles.images,
+        tiles.rows, tiles.columns, DEPTH, tiles.stages, num_warps=tiles.warps,
+    )  # fmt: skip
+    return d
+
+
+def weight_gradient(g: Tensor, x: Tensor, height: int, grad: Tensor) -> None:
+    """Add the gradient of the weights of a 3x3 convolution, (out, 9 * in) in fp32, to ``grad``."""
+    small = height // 2
+    tiles, ins, outs = WEIGHTS[small], x.shape[1], g.shape[1]
+    boxes = triton.cdiv(len(g) // small**2, tiles.images) * (small // tiles.rows)
+    share = triton.cdiv(boxes, tiles.splits)
+    _weight_gradient[((ins // DEPTH) * 3 * (outs // tiles.columns), triton.cdiv(boxes, share))](
+        _boxes(g, small, tiles.images, tiles.rows, tiles.columns), _cells(x, small, tiles), grad, boxes, share, ins,
+        outs, small, tiles.images, tiles.rows, tiles.columns, DEPTH, tiles.stages, num_warps=tiles.warps,
+    )  # fmt: skip
+
+
+def _cells(x: Tensor, small: int, tiles: Tiles) -> TensorDescriptor:
+    cells = x.view(-1, small, 2, small, 2 * x.shape[1])
+    return TensorDescriptor.from_tensor(cells, [tiles.images, tiles.rows, 1, small, DEPTH], CELLS)
+
+
+@gluon.jit
+def _bring_cells(x, bar, to, image, row, tap, channel, wanted, ins: gl.constexpr):
+    """The box of a tap: one row up or left of the cell is the odd part of the cell before."""
+    down = tap // 3 - 1
+    right = tap % 3 - 1
+    at = [image, row + gl.minimum(down, 0), down & 1, gl.minimum(right, 0), (right & 1) * ins + channel]
+    bring(x, at, bar, to, wanted)
+
+
+@gluon.jit
+def _convolution(
+    x, w, z, sums, pixels, ins: gl.constexpr, outs: gl.constexpr, small: gl.constexpr, images: gl.constexpr,
+    rows: gl.constexpr, columns: gl.constexpr, depth: gl.constexpr, taps: gl.constexpr, counts: gl.constexpr,
+    stages: gl.constexpr, num_warps: gl.constexpr,
+):  # fmt: skip
+    size: gl.constexpr = images * rows * small
+    tile = gl.program_id(1)
+    image = tile // (small // rows) * images
+    row = tile % (small // rows) * rows
+    column = gl.program_id(0) * columns
+    steps: gl.constexpr = taps * (ins // depth)
+    a = gl.allocate_shared_memory(gl.bfloat16, [stages] + x.block_type.shape, x.layout)
+    b = gl.allocate_shared_memory(gl.bfloat16, [stages] + w.block_type.shape, w.layout)
+    bars = _barriers(stages)
+    for i in gl.static_range(stages - 1):
+        _bring_forward(x, w, bars, a, b, i, image, row, column, i < steps, ins, depth, taps, stages)
+    mma: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [num_warps, 1], [16, columns, 16])
+    acc = gl.zeros((size, columns), gl.float32, mma)
+    for k in range(steps):
+        slot = k % stages
+        mbarrier.wait(bars.index(slot), (k // stages) & 1)
+        acc = warpgroup_mma(a.index(slot).reshape([size, depth]), b.index(slot).permute((1, 0)), acc, is_async=True)
+        acc = warpgroup_mma_wait(1, deps=(acc,))
+        later = k + stages - 1
+        _bring_forward(x, w, bars, a, b, later, image, row, column, later < steps, ins, depth, taps, stages)
+    acc = warpgroup_mma_wait(0, deps=(acc,))
+    for i in gl.static_range(stages):
+        mbarrier.invalidate(bars.index(i))
+    flat: gl.constexpr = gl.BlockedLayout([1, 8], [256 // columns, columns // 8], [num_warps, 1], [1, 0])
+    v = gl.convert_layout(acc.to(gl.bfloat16), flat)
+    c = column + gl.arange(0, columns, gl.SliceLayout(0, flat))
+    r = tile * size + gl.arange(0, size, gl.SliceLayout(1, flat))
+    gl.store(z + gl.expand_dims(r, 1) * outs + gl.expand_dims(c, 0), v, mask=gl.expand_dims(r < pixels, 1))
+    if counts:
+        d = v.to(gl.float32)
+        gl.atomic_add(sums + c, gl.sum(d, 0), sem="relaxed")
+        gl.atomic_add(sums + outs + c, gl.sum(d * d, 0), sem="relaxed")
+
+
+@gluon.jit
+def _bring_forward(
+    x, w, bars, a, b, step, image, row, column, wanted, ins: gl.constexpr, depth: gl.constexpr, taps: gl.constexpr,
+    stages: gl.constexpr,
+):  # fmt: skip
+    slot = step % stages
+    tap = step // (ins // depth)
+    channel = step % (ins // depth) * depth
+    bar = bars.index(slot)
+    mbarrier.expect(bar, x.block_type.nbytes + w.block_type.nbytes, wanted)
+    _bring_cells(x, bar, a.index(slot), image, row, tap if taps == 9 else 4, channel, wanted, ins)
+    bring(w, [column, tap * ins + channel], bar, b.index(slot), wanted)
+
+
+@gluon.jit
+def _back(
+    g, w, g1, w1, out, bias_grad, weight_grad, cells, z, sums, eps, y, ins: gl.constexpr, outs: gl.constexpr,
+    small: gl.constexpr, images: gl.constexpr, rows: gl.constexpr, columns: gl.constexpr, depth: gl.constexpr,
+    stages: gl.constexpr, num_warps: gl.constexpr,
+):  # fmt: skip
+    size: gl.constexpr = images * rows * small
+    tile = gl.program_id(1)
+    image = tile // (small // rows) * images
+    row = tile % (small // rows) * rows
+    column = gl.program_id(0) * columns
+    odd_row = 1 - gl.program_id(2) // 2  # the parity with the most taps comes first
+    odd_column = 1 - gl.program_id(2) % 2
+    taps = (1 + odd_row) * (1 + odd_column)
+    even = (1 - odd_row) * (1 - odd_column)  # there the shortcut's convolution is one tap more
+    steps = (taps + even) * (ins // depth)
+    a = gl.allocate_shared_memory(gl.bfloat16, [stages] + g.block_type.shape, g.layout)
+    b = gl.allocate_shared_memory(gl.bfloat16, [stages] + w.block_type.shape, w.layout)
+    bars = _barriers(stages)
+    for i in gl.static_range(stages - 1):
+        _bring_back(
+            g, w, g1, w1, bars, a, b, i, image, row, column, odd_row, odd_column, taps, i < steps, ins, outs, depth,
+            stages,
+        )  # fmt: skip
+    mma: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [num_warps, 1], [16, columns, 16])
+    acc = gl.zeros((size, columns), gl.float32, mma)
+    for k in range(steps):
+        slot = k % stages
+        mbarrier.wait(bars.index(slot), (k // stages) & 1)
+        acc = warpgroup_mma(a.index(slot).reshape([size, depth]), b.index(slot), acc, is_async=True)
+        acc = warpgroup_mma_wait(1, deps=(acc,))
+        later = k + stages - 1
+        _bring_back(
+            g, w, g1, w1, bars, a, b, later, image, row, column, odd_row, odd_column, taps, later < steps, ins, outs,
+            depth, stages,
+        )  # fmt: skip
+    acc = warpgroup_mma_wait(0, deps=(acc,))
+    for i in gl.static_range(stages):
+        mbarrier.invalidate(bars.index(i))
+    flat: gl.constexpr = gl.BlockedLayout([1, 8], [256 // columns, columns // 8], [num_warps, 1], [1, 0])
+    v = gl.convert_layout(acc.to(gl.bfloat16), flat)
+    c = column + gl.arange(0, columns, gl.SliceLayout(0, flat))
+    r = tile * size + gl.arange(0, size, gl.SliceLayout(1, flat))  # the cell, counted over all images
+    pixel = (r // small * 2 + odd_row) * (2 * small) + r % small * 2 + odd_column
+    at = gl.expand_dims(pixel, 1) * outs + gl.expand_dims(c, 0)
+    inside = gl.expand_dims(r < cells, 1)
+    mean, r_std = _scale(sums, c, 4 * cells, eps, outs)
+    before = gl.load(z + at, mask=inside, other=0.0).to(gl.float32)
+    d = gl.where(gl.load(y + at, mask=inside, other=0.0).to(gl.float32) > 0, v.to(gl.float32), 0.0)
+    v = d.to(gl.bfloat16)
+    gl.store(out + at, v, mask=inside)
+    d = v.to(gl.float32)
+    gl.atomic_add(bias_grad + c, gl.sum(d, 0), sem="relaxed")
+    gl.atomic_add(weight_grad + c, gl.sum(d * (before - gl.expand_dims(mean, 0)), 0) * r_std, sem="relaxed")
+
+
+@gluon.jit
+def _bring_back(
+    g, w, g1, w1, bars, a, b, step, image, row, column, odd_row, odd_column, taps, wanted, ins: gl.constexpr,
+    outs: gl.constexpr, depth: gl.constexpr, stages: gl.constexpr,
+):  # fmt: skip
+    slot = step % stages
+    number = step // (ins // depth)
+    channel = step % (ins // depth) * depth
+    bar = bars.index(slot)
+    mbarrier.expect(bar, g.block_type.nbytes + w.block_type.nbytes, wanted)
+    # An even row comes by the middle tap; an odd one by the lower tap of its cell and the upper tap of the next.
+    next_row = number // (1 + odd_column) * odd_row
+    next_column = number % (1 + odd_column) * odd_column
+    down = odd_row * (1 - 2 * next_row)
+    right = odd_column * (1 - 2 * next_column)
+    tap = (down + 1) * 3 + right + 1
+    first = number < taps
+    bring(g, [image, row + next_row, next_column, channel], bar, a.index(slot), wanted & first)
+    bring(w, [channel, tap * outs + column], bar, b.index(slot), wanted & first)
+    bring(g1, [image, row, 0, channel], bar, a.index(slot), wanted & (number >= taps))
+    bring(w1, [channel, column], bar, b.index(slot), wanted & (number >= taps))
+
+
+@gluon.jit
+def _weight_gradient(
+    g, x, grad, boxes, share, ins: gl.constexpr, outs: gl.constexpr, small: gl.constexpr, images: gl.constexpr,
+    rows: gl.constexpr, columns: gl.constexpr, depth: gl.constexpr, stages: gl.constexpr, num_warps: gl.constexpr,
+):  # fmt: skip
+    """grad[o, down, right, i] += sum over cells of g[cell, o] x[cell at the tap, i]; a program has one ``down``."""
+    size: gl.constexpr = images * rows * small
+    place = gl.program_id(0)
+    i0 = place % (ins // depth) * depth
+    down = place // (ins // depth) % 3
+    o0 = place // (ins // depth) // 3 * columns
+    begin = gl.program_id(1) * share
+    steps = gl.minimum(share, boxes - begin)
+    a = gl.allocate_shared_memory(gl.bfloat16, [stages] + g.block_type.shape, g.layout)
+    b = gl.allocate_shared_memory(gl.bfloat16, [stages * 3] + x.block_type.shape, x.layout)
+    bars = _barriers(stages)
+    for i in gl.static_range(stages - 1):
+        _bring_pair(g, x, bars, a, b, begin + i, i, o0, i0, down, i < steps, ins, small, images, rows)
+    mma: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [num_warps, 1], [16, depth, 16])
+    left = gl.zeros((columns, depth), gl.float32, mma)
+    middle = gl.zeros((columns, depth), gl.float32, mma)
+    right = gl.zeros((columns, depth), gl.float32, mma)
+    for k in range(steps):
+        slot = k % stages
+        mbarrier.wait(bars.index(slot), (k // stages) & 1)
+        d = a.index(slot).reshape([size, columns]).permute((1, 0))
+        left = warpgroup_mma(d, b.index(slot * 3).reshape([size, depth]), left, is_async=True)
+        middle = warpgroup_mma(d, b.index(slot * 3 + 1).reshape([size, depth]), middle, is_async=True)
+        right = warpgroup_mma(d, b.index(slot * 3 + 2).reshape([size, depth]), right, is_async=True)
+        left, middle, right = warpgroup_mma_wait(3, deps=(left, middle, right))
+        later = k + stages - 1
+        _bring_pair(
+            g, x, bars, a, b, begin + later, later % stages, o0, i0, down, later < steps, ins, small, images, rows
+        )
+    left, middle, right = warpgroup_mma_wait(0, deps=(left, middle, right))
+    for i in gl.static_range(stages):
+        mbarrier.invalidate(bars.index(i))
+    o = o0 + gl.arange(0, columns, gl.SliceLayout(1, mma))
+    i = i0 + gl.arange(0, depth, gl.SliceLayout(0, mma))
+    at = (gl.expand_dims(o, 1) * 9 + down * 3) * ins + gl.expand_dims(i, 0)
+    gl.atomic_add(grad + at, left, sem="relaxed")
+    gl.atomic_add(grad + at + ins, middle, sem="relaxed")
+    gl.atomic_add(grad + at + 2 * ins, right, sem="relaxed")
+
+
+@gluon.jit
+def _bring_pair(
+    g, x, bars, a, b, box, slot, o0, i0, down, wanted, ins: gl.constexpr, small: gl.constexpr, images: gl.constexpr,
+    rows: gl.constexpr,
+):  # fmt: skip
+    image = box // (small // rows) * images
+    row = box % (small // rows) * rows
+    bar = bars.index(slot)
+    mbarrier.expect(bar, g.block_type.nbytes + 3 * x.block_type.nbytes, wanted)
+    bring(g, [image, row, 0, o0], bar, a.index(slot), wanted)
+    for t in gl.static_range(3):
+        _bring_cells(x, bar, b.index(slot * 3 + t), image, row, down * 3 + t, i0, wanted, ins)
