@@ -1,13 +1,15 @@
 """The command: ``dissensus demo | votes | train | compare | report | runs | data``.
 
 Every command prints what a person reads, or with ``--json`` what a program reads. Results go to standard output,
-progress and notes to standard error. Exit codes: 0 done, 1 a run failed, 2 a mistake in what was given, 130 stopped.
+progress and notes to standard error. Exit codes: 0 done, 1 a run failed, 2 a mistake in what was given, 3 the budget is
+used up and runs are left for the same command to go on with, 130 stopped.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,12 +40,13 @@ from dissensus.base.errors import DissensusError, InputError, MissingExtra
 if TYPE_CHECKING:
     from dissensus import report as reports
     from dissensus.datasets import Dataset
-    from dissensus.experiment import Comparison, Event, Outcome, Plan
+    from dissensus.experiment import Comparison, Event, Outcome, Plan, Source
     from dissensus.records import RunStore, StoredRun
     from dissensus.votes.summary import Summary
 
 EXTRAS = {"train": ("torch", "pydantic"), "report": ("matplotlib", "jinja2")}  # what they bring, by its module
 WIDE = 110  # columns that a table of methods with intervals takes
+LEFT = 3  # the budget is used up; the same command goes on
 STOPPED = 130  # what shells say of Ctrl-C
 
 out = Console()
@@ -66,6 +69,21 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines inst
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Store = Annotated[Path, typer.Option("--store", metavar="FOLDER", help="Where the runs are kept.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Trainings side by side, one thread each.")]
+Width = Annotated[
+    int,
+    typer.Option(
+        "--width", min=1, help="Trainings side by side on a GPU; fewer, and a note, where its memory runs out."
+    ),
+]
+BudgetOf = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="TIME",
+        help="Stop before this time is over (9m, 90s, 1h30m), runs under way with a checkpoint; exit code 3 says that "
+        "some are left, and the same command goes on.",
+    ),
+]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write the page.")]
 PlanFile = Annotated[Path | None, typer.Argument(metavar="PLAN.toml", help="A plan; options override what it says.")]
 Data = Annotated[
@@ -165,7 +183,7 @@ def demo(
     _need("train", "report")
     from dissensus.experiment import DEMO
 
-    _compare(DEMO, folder / "runs", folder, jobs, as_json, quiet)
+    _compare(DEMO, folder / "runs", folder, {"jobs": jobs}, as_json, quiet)
 
 
 @app.command(
@@ -235,6 +253,7 @@ def train(
     ] = False,
     features: Features = False,
     store: Store = Path("runs"),
+    budget: BudgetOf = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -244,9 +263,9 @@ def train(
     """
     _need("train")
     from dissensus.evaluation import records_of
-    from dissensus.experiment import carry_out
     from dissensus.records import RunStore
 
+    end = _end(budget)
     comparison = _comparison(
         plan,
         data=_source(data, votes, inputs, option),
@@ -266,17 +285,9 @@ def train(
     if save_model:
         _refuse_done_without("weights", [only], kept, lambda run: (run.path / "model.safetensors").exists())
     if features:
-        _refuse_done_without("features", [only], kept, lambda run: "best_features" in run.predictions)
-    with _epochs(only, quiet) as tick:
-        carry_out(
-            only,
-            loaded,
-            kept,
-            tick,
-            source=comparison.data.model_dump(exclude_defaults=True),
-            keep_model=save_model,
-            features=features,
-        )
+        _refuse_done_without("features", [only], kept, _has_features)
+    how = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "budget": end}
+    _carry_out([only], comparison.data, kept, how, quiet)
     run = kept.read(only.name)
     records = records_of(run)
     if as_json:
@@ -306,9 +317,12 @@ def compare(
     recipe: RecipeFields = None,
     select: Select = None,
     target: Target = None,
+    features: Features = False,
     store: Store = Path("runs"),
     page: Out = Path("report"),
     jobs: Jobs = 2,
+    width: Width = 4,
+    budget: BudgetOf = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -320,6 +334,7 @@ def compare(
     200 epochs, for a GPU), anything else a small model and 30 epochs. Options and plans change them field by field.
     """
     _need("train", "report")
+    end = _end(budget)
     comparison = _comparison(
         plan,
         data=_source(data, votes, inputs, option),
@@ -331,7 +346,8 @@ def compare(
         split=None if select is None else {"select": select},
         target=target,
     )
-    _compare(comparison, store, page, jobs, as_json, quiet)
+    how = {"jobs": jobs, "width": width, "features": features, "budget": end}
+    _compare(comparison, store, page, how, as_json, quiet)
 
 
 @app.command(epilog="Example: [bold]dissensus report runs --where data.name=glyphs --out report[/bold]")
@@ -673,8 +689,7 @@ def _seeds(text: str | None) -> int | list[int] | None:
 # --- carrying out -----------------------------------------------------------------------------------------------------
 
 
-def _compare(comparison: Comparison, store: Path, page: Path, jobs: int, as_json: bool, quiet: bool) -> None:
-    from dissensus import experiment
+def _compare(comparison: Comparison, store: Path, page: Path, how: dict[str, Any], as_json: bool, quiet: bool) -> None:
     from dissensus.records import RunStore
     from dissensus.report import collect
 
@@ -682,15 +697,31 @@ def _compare(comparison: Comparison, store: Path, page: Path, jobs: int, as_json
         data = comparison.data.load()
         plans = comparison.plans(data)
     kept = RunStore(store)
-    _tell_notes([*data.votes.notes, *comparison.notes(), *_before_starting(plans, data, kept, jobs, quiet)])
-    with _board(plans, quiet) as tell:
-        outcome = experiment.compare(plans, comparison.data, kept, jobs=jobs, progress=tell)
-    if outcome.failed:
-        _tell_failures(outcome)
-        raise typer.Exit(1)
+    _tell_notes([*data.votes.notes, *comparison.notes(), *_before_starting(plans, data, kept, how["jobs"], quiet)])
+    if how.get("features"):
+        _refuse_done_without("features", plans, kept, _has_features)
+    _carry_out(plans, comparison.data, kept, how, quiet)
     with _waiting("Judging", quiet):
         collected = collect([kept.read(plan.name) for plan in plans])
     _report(collected, page, data, as_json, quiet)
+
+
+def _carry_out(plans: Sequence[Plan], source: Source, kept: RunStore, how: dict[str, Any], quiet: bool) -> None:
+    """All of them, or the end of the command; ``how`` are options of :func:`dissensus.experiment.compare`, but that the
+    budget is a moment: what it took to read the data comes out of it.
+    """
+    from dissensus import experiment
+
+    if (end := how.get("budget")) is not None:
+        how = how | {"budget": max(end - time.monotonic(), 0.01)}
+    with _board(plans, quiet) as tell:
+        outcome = experiment.compare(plans, source, kept, progress=tell, say=_tell_note, **how)
+    if outcome.failed:
+        _tell_failures(outcome)
+    if outcome.left:
+        _tell_left(len(outcome.left), len(plans), outcome.seconds_left)
+    if outcome.failed or outcome.left:
+        raise typer.Exit(1 if outcome.failed else LEFT)
 
 
 def _before_starting(plans: Sequence[Plan], data: Dataset, kept: RunStore, jobs: int, quiet: bool) -> list[str]:
@@ -717,9 +748,35 @@ def _refuse_done_without(what: str, plans: Sequence[Plan], kept: RunStore, has: 
         )
 
 
+def _has_features(run: StoredRun) -> bool:
+    return "best_features" in run.predictions
+
+
+def _end(budget: str | None) -> float | None:
+    """When a budget that begins now is over, by the monotonic clock."""
+    from dissensus.experiment.budget import seconds_of
+
+    return None if budget is None else time.monotonic() + seconds_of(budget)
+
+
 def _tell_notes(notes: Sequence[str]) -> None:
     for note in notes:
-        err.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
+        _tell_note(note)
+
+
+def _tell_note(note: str) -> None:
+    err.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
+
+
+def _tell_left(left: int, of: int, seconds: float | None) -> None:
+    from dissensus.experiment.budget import told
+
+    more = "" if seconds is None else f", about {told(seconds)} more"
+    err.print(
+        f"The budget is used up: {of - left} of {of} runs done, {left} left{more}. The same command goes on from here.",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def _report(collected: reports.Comparison, page: Path, data: Dataset | None, as_json: bool, quiet: bool) -> None:
@@ -812,21 +869,6 @@ def _board(plans: Sequence[Plan], quiet: bool) -> Iterator[Any]:
                     bars.advance(total)
 
             yield bar
-
-
-@contextmanager
-def _epochs(plan: Plan, quiet: bool) -> Iterator[Any]:
-    """Progress of one training."""
-    if quiet or not err.is_terminal:
-        yield None
-        return
-    with _bars() as bars:
-        task = bars.add_task(plan.method, total=plan.recipe.epochs, told="")
-
-        def tick(row: dict[str, Any]) -> None:
-            bars.update(task, completed=row["epoch"] + 1, told=f"soft NLL {row['soft_nll']:.3f}")
-
-        yield tick
 
 
 @contextmanager

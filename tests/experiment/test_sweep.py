@@ -134,7 +134,7 @@ def test_each_run_is_told_from_start_to_end(swept):
         assert {(event.method, event.seed, event.of) for event in mine} == {(plan.method, plan.seeds.split, 300)}
         if plan.name in outcome.done:
             assert [event.kind for event in mine] == ["started", *["epoch"] * 300, "done"]
-            assert [event.epoch for event in mine] == [*range(301), 0]
+            assert [event.epoch for event in mine] == [*range(301), 300]
             assert mine[1].soft_nll > 0
             assert mine[-1].seconds > 0
 
@@ -240,3 +240,216 @@ def test_ctrl_c_stops_a_sweep_and_its_workers_without_a_trace(start, tmp_path):
     assert len(store) < 6
     assert staged(store) == []
     assert not any(store.busy(plan.name) for plan in comparison.plans(comparison.data.load()))
+
+
+# --- side by side, as on a GPU: one process, and a writer beside it ---------------------------------------------------
+
+
+@pytest.fixture
+def as_on_a_gpu(monkeypatch):
+    """The sweep goes the way it goes on a GPU, with models on the CPU."""
+    monkeypatch.setattr("dissensus.experiment.sweep.device", lambda: "cuda")
+
+
+def same_runs(one, other, names=None):
+    for name in names or one.names():
+        first, second = one.read(name), other.read(name)
+        assert first.records() == second.records()
+        assert first.predictions.keys() == second.predictions.keys()
+        for part, array in first.predictions.items():
+            np.testing.assert_array_equal(array, second.predictions[part])
+        for column in first.history:
+            if column != "seconds":
+                np.testing.assert_array_equal(first.history[column], second.history[column])
+
+
+def test_one_process_with_a_writer_gives_the_same_runs(data, source, tiny, tmp_path, as_on_a_gpu, monkeypatch):
+    plans = tiny.plans(data)
+    beside, plain = RunStore(tmp_path / "beside"), RunStore(tmp_path / "plain")
+    events: list[Event] = []
+    outcome = compare(plans, source, beside, progress=events.append, width=3, features=True)
+    assert sorted(outcome.done) == beside.names() == sorted(plan.name for plan in plans)
+    assert staged(beside) == []
+    about = beside.read(plans[0].name).about
+    assert (about["width"], about["resumed_at"], about["engine"]["graph"]) == (3, None, True)
+    for plan in plans:
+        mine = [event.kind for event in events if event.run == plan.name]
+        assert mine == ["started", "epoch", "epoch", "done"]
+    assert not multiprocessing.active_children()
+    monkeypatch.undo()
+    compare(plans, source, plain, jobs=1, features=True)
+    same_runs(beside, plain)
+    assert "best_features" in plain.read(plans[0].name).predictions
+
+
+def test_a_run_that_fails_beside_others_is_told(data, source, tiny, tmp_path, as_on_a_gpu):
+    good, other = tiny.plans(data)[:2]
+    diverging = Plan.from_dict(good.to_dict() | {"recipe": good.recipe.model_dump() | {"lr": 1e30, "momentum": 0.0}})
+    wrong = Plan.from_dict(good.to_dict() | {"versions": {"delivery": 9}})
+    store = RunStore(tmp_path)
+    outcome = compare([diverging, wrong, good, other], source, store, width=2)
+    assert sorted(outcome.done) == sorted([good.name, other.name])
+    assert [(event.run, event.message[:21]) for event in outcome.failed] == [
+        (diverging.name, "training diverged in "),
+        (wrong.name, "the plan " + wrong.name[:12]),
+    ]
+    assert not any(store.busy(plan.name) for plan in (diverging, wrong))
+
+
+def test_a_writer_that_dies_costs_nothing(data, source, tiny, tmp_path, as_on_a_gpu):
+    store = RunStore(tmp_path)
+
+    def kill(event):
+        for process in multiprocessing.active_children():
+            process.kill()
+
+    assert len(compare(tiny.plans(data), source, store, progress=kill).done) == 4
+    for name in store:
+        store.read(name).check()
+        assert store.read(name).records()
+
+
+@pytest.mark.parametrize("breaks", ["write_run", "records_of"])
+def test_an_error_of_the_writer_is_told(data, source, tiny, tmp_path, monkeypatch, breaks):
+    def broken(*_, **__):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(f"dissensus.experiment.writer.{breaks}", broken)
+    store = RunStore(tmp_path)
+    outcome = compare(tiny.plans(data), source, store, jobs=1)
+    assert len(outcome.failed) == 4
+    assert "a bug" in outcome.failed[0].message
+    assert ("done and kept" in outcome.failed[0].message) == (breaks == "records_of")
+    assert len(store) == (4 if breaks == "records_of" else 0)  # a metric that fails loses no run
+    assert staged(store) == []
+
+
+# --- interrupted and resumed ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long(data, tiny):
+    """Plans whose runs take about a second, and what they give when nothing interrupts them."""
+    recipe = tiny.recipe.model_copy(update={"epochs": 150})
+    return tiny.model_copy(update={"recipe": recipe}).plans(data)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(long, source, tmp_path_factory):
+    store = RunStore(tmp_path_factory.mktemp("uninterrupted"))
+    compare(long, source, store, jobs=1)
+    return store
+
+
+class StopAfter:
+    """Budgets are spans of time; here one ends when so many epochs have been told, whatever the machine."""
+
+    def __init__(self, epochs, monkeypatch):
+        self.left = epochs
+        monkeypatch.setattr("dissensus.experiment.budget.Budget.over", lambda *_: self.left <= 0)
+
+    def __call__(self, event):
+        self.left -= event.kind == "epoch"
+
+
+def test_a_budget_stops_cleanly_and_the_next_call_gives_the_same_runs(
+    long, source, uninterrupted, tmp_path, monkeypatch
+):
+    store = RunStore(tmp_path)
+    with monkeypatch.context() as context:
+        first = compare(long, source, store, jobs=1, progress=StopAfter(220, context), budget=1000)
+    assert len(first.done) == 1
+    assert set(first.left) == {plan.name for plan in long} - set(first.done)
+    assert first.seconds_left is not None
+    assert first.seconds_left > 0
+    (under_way,) = store.unfinished_names()
+    assert staged(store) == []
+    events: list[Event] = []
+    second = compare(long, source, store, jobs=1, progress=events.append)
+    assert second.left == ()
+    assert second.done[0] == under_way  # what was begun comes first
+    assert (events[1].kind, events[1].run, events[1].resumed_at) == ("started", under_way, 70)
+    assert events[2].epoch == 71
+    assert store.read(under_way).about["resumed_at"] == 70
+    assert store.unfinished_names() == []
+    same_runs(uninterrupted, store)
+
+
+def test_a_budget_stops_workers_too(long, source, uninterrupted, tmp_path, monkeypatch):
+    store = RunStore(tmp_path)
+    with monkeypatch.context() as context:
+        first = compare(long, source, store, jobs=2, progress=StopAfter(60, context), budget=1000)
+    assert first.done == ()
+    assert len(first.left) == 4
+    assert len(store.unfinished_names()) == 2
+    assert not multiprocessing.active_children()
+    compare(long, source, store, jobs=1)
+    same_runs(uninterrupted, store)
+
+
+def test_a_budget_stops_runs_side_by_side(long, source, uninterrupted, tmp_path, monkeypatch, as_on_a_gpu):
+    store = RunStore(tmp_path)
+    with monkeypatch.context() as context:
+        first = compare(long, source, store, progress=StopAfter(200, context), budget=1000)
+    assert len(first.done) == 1
+    assert len(store.unfinished_names()) == 1
+    assert len(compare(long, source, store).done) == 3
+    same_runs(uninterrupted, store)
+
+
+def test_a_real_budget_is_kept(long, source, tmp_path):
+    store = RunStore(tmp_path)
+    started = time.monotonic()
+    calls = 0
+    while compare(long, source, store, jobs=1, budget=1.0).left:
+        calls += 1
+        assert time.monotonic() - started < 1.5 * calls + 1
+    assert len(store) == 4
+
+
+def test_no_run_is_begun_that_does_not_fit(long, source, tmp_path, monkeypatch):
+    """The first takes what it takes; for the next, its estimate says that the time left is too short."""
+    store = RunStore(tmp_path)
+    with monkeypatch.context() as context:
+        context.setattr("dissensus.experiment.budget.Budget.has", lambda self, seconds: seconds is None)
+        events: list[Event] = []
+        outcome = compare(long, source, store, jobs=1, budget=1000, progress=events.append)
+        assert (len(outcome.done), len(outcome.left)) == (1, 3)
+        assert store.unfinished_names() == []
+        assert [event.kind for event in events].count("started") == 1
+        again = compare(long, source, store, jobs=1, budget=1000)  # the store knows how long such a run takes
+        assert (again.done, len(again.left)) == ((), 3)
+        assert again.seconds_left == pytest.approx(3 * store.read(outcome.done[0]).about["seconds"], rel=0.01)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_sigterm_counts_as_the_end_of_the_budget(start, tmp_path, jobs):
+    process, _ = start(epochs=2000, jobs=jobs)
+    store = RunStore(tmp_path / "runs")
+    epochs = (line for line in process.stdout if line.startswith("epoch"))
+    for _ in range(50):
+        next(epochs)
+    os.killpg(process.pid, signal.SIGTERM)  # a scheduler sends it to the workers as well
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors.strip()) == (1, "stopped")
+    assert len(store.unfinished_names()) == jobs
+    assert staged(store) == []
+
+
+def test_workers_leave_a_checkpoint_when_their_sweep_is_killed(start, tmp_path):
+    process, comparison = start(epochs=2000, jobs=2)
+    store = RunStore(tmp_path / "runs")
+    plans = comparison.plans(comparison.data.load())
+    seen = {line.split()[1] for line, _ in zip(process.stdout, range(50), strict=False) if line.startswith("epoch")}
+    process.kill()
+    process.wait()
+    wait_for(lambda: not any(store.busy(plan.name) for plan in plans))
+    assert seen
+    assert seen <= set(store.unfinished_names())
+
+
+def test_numbers_of_runs_must_be_positive(source, tmp_path):
+    with pytest.raises(InputError, match="width must be a whole number of at least 1, but is 0"):
+        compare([], source, RunStore(tmp_path), width=0)
+    with pytest.raises(InputError, match="a budget must be a number of seconds above 0, but is 0"):
+        compare([], source, RunStore(tmp_path), budget=0)

@@ -10,10 +10,11 @@ from dissensus.base.errors import require
 if TYPE_CHECKING:
     from dissensus.experiment.comparison import Comparison
     from dissensus.experiment.demo import DEMO
+    from dissensus.experiment.events import Event
     from dissensus.experiment.plan import Plan
     from dissensus.experiment.run import carry_out
     from dissensus.experiment.source import Source
-    from dissensus.experiment.sweep import Event, Outcome, compare
+    from dissensus.experiment.sweep import Outcome, compare
 
 __all__ = ["DEMO", "Comparison", "Event", "Outcome", "Plan", "Source", "carry_out", "compare"]
 
@@ -22,7 +23,7 @@ _HOME_OF = {
     "Source": "source",
     "Comparison": "comparison",
     "carry_out": "run",
-    "Event": "sweep",
+    "Event": "events",
     "Outcome": "sweep",
     "compare": "sweep",
     "DEMO": "demo",

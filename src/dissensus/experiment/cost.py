@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dissensus.datasets import Dataset
 from dissensus.experiment.parts import Parts, given_votes, parts
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.run import device, one_thread, trained
+from dissensus.experiment.run import device, job_of, one_thread
+from dissensus.votes import Votes
+
+if TYPE_CHECKING:
+    from dissensus.training import Fitted
 
 WORTH_A_NOTE = 3600.0  # seconds
 EASY = 90_000  # items times epochs that a resnet18 is through with in that time, at 0.04 s each; not worth a trial
@@ -51,6 +56,13 @@ def _tried(plan: Plan, data: Dataset, items: int) -> tuple[float, int]:
     with one_thread():
         fitted = trained(plan.model_copy(update={"recipe": recipe}), data, few, train, select)
     return float(fitted.history[-1]["seconds"]), share
+
+
+def trained(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes) -> Fitted:
+    from dissensus.training import fit_many
+
+    (fitted,) = fit_many([job_of(plan, data, split, train, select)])
+    return fitted
 
 
 def told(seconds: float) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +17,31 @@ from dissensus.base.errors import InputError, PlanError, require
 from dissensus.datasets import Dataset
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.about import about
+from dissensus.experiment.budget import epochs_saved
 from dissensus.experiment.parts import Parts, given_votes, parts, reference_labels
 from dissensus.experiment.plan import Plan, described, versions
 from dissensus.records import RunStore, write_run
 from dissensus.targets import TARGETS
-from dissensus.training import Seeds
+from dissensus.training import Engine, Seeds
 from dissensus.votes import Votes
 
 if TYPE_CHECKING:  # torch takes two seconds to import, and only carrying out needs it
-    from dissensus.training import Fitted
+    from dissensus.training import Fitted, Job
+
+CHECKPOINT = "checkpoint.safetensors"  # in the folder of an unfinished run
 
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class How:
+    """How runs are carried out; no part of what they are."""
+
+    engine: Engine = field(default_factory=Engine)
+    width: int = 1  # runs side by side on one device
+    features: bool = False  # keep what enters the last layer
+    keep_model: bool = False  # keep the weights of the best epoch
+    every: float = 60.0  # seconds between checkpoints
 
 
 def carry_out(
@@ -37,33 +52,103 @@ def carry_out(
     source: Mapping[str, Any] | None = None,
     keep_model: bool = False,
     features: bool = False,
+    *,
+    engine: Engine = Engine(),  # noqa: B008 (frozen)
+    every: float = 60.0,
+    stop: Callable[[], bool] | None = None,
 ) -> str:
     """Train and evaluate as the plan says, and leave the run and its records in the store; returns the run's name.
 
-    A run that is done, or that another live process is making, is left alone. ``progress`` is given each row of the
-    history; ``source`` says where the data came from and is recorded beside the run. With ``keep_model`` the weights
-    of the best epoch are kept there too, as ``model.safetensors``; with ``features`` its predictions hold what enters
-    the last layer for every item, at the best and at the last epoch.
+    A run that is done, or that another live process is making, is left alone. One that was killed goes on from its last
+    checkpoint, which is written ``every`` so many seconds; the numbers are those of a run that was not. When ``stop``,
+    asked after every epoch, says True, a checkpoint is written and :class:`~dissensus.training.Stopped` is raised.
+
+    ``progress`` is given each row of the history; ``source`` says where the data came from and is recorded beside the
+    run, as is ``engine``. With ``keep_model`` the weights of the best epoch are kept there too, as
+    ``model.safetensors``; with ``features`` its predictions hold what enters the last layer for every item, at the best
+    and at the last epoch.
     """
     from dissensus.evaluation import records_of
+    from dissensus.training import side_by_side
 
-    refuse_other_meaning(plan, data)
     refuse_other_machine([plan])
-    name = plan.name
-    with store.claim(name) as staging:
-        if staging is not None:
-            started = time.perf_counter()
-            split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
-            train, select = given_votes(data.votes, split, plan.votes, plan.draw, plan.seeds.split)
-            with one_thread():
-                fitted = trained(plan, data, split, train, select, progress, features)
-                beside = about(time.perf_counter() - started, fitted.model, source)
-            if keep_model:
-                _save_weights(staging / "model.safetensors", fitted)
-            write_run(staging, plan.to_dict(), beside, fitted.history, _predictions(data, split, select, fitted))
-    if staging is not None:  # derived from what is on disk by now: a metric that fails loses no run
-        records_of(store.read(name))
-    return name
+    begun = begin(plan, data, store, How(engine, features=features, keep_model=keep_model, every=every), source)
+    if begun is None:
+        return plan.name
+    with begun.claim, one_thread():
+        (ended,) = side_by_side([begun.job(progress)], engine=engine, stop=stop_after_the_first(stop))
+        if ended.fitted is None:
+            assert ended.error is not None
+            raise ended.error
+        write_run(begun.staging, **begun.content(ended.fitted))
+    records_of(store.read(plan.name))  # derived from what is on disk by now: a metric that fails loses no run
+    return plan.name
+
+
+def stop_after_the_first(stop: Callable[[], bool] | None) -> Callable[[], bool]:
+    """Ask from the second time on: the first is before anything has begun."""
+    times = count()
+    return lambda: next(times) > 0 and stop is not None and stop()
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run under way: its name is claimed, and what it is made of lies ready.
+
+    Whoever has it closes the ``claim`` when the files are in ``staging``, which makes them the run; closed before that,
+    or with an error, there is none.
+    """
+
+    plan: Plan
+    data: Dataset
+    split: Parts
+    train: Votes
+    select: Votes
+    how: How
+    source: Mapping[str, Any] | None
+    claim: ExitStack
+    staging: Path
+    checkpoint: Path
+    resumed_at: int  # epochs that were done before
+    started: float
+
+    def job(self, progress: Callable[[Row], Any] | None = None, tag: Any = None) -> Job:
+        from dissensus.training import Checkpoint
+
+        job = job_of(self.plan, self.data, self.split, self.train, self.select)
+        checkpoint = Checkpoint(self.checkpoint, self.how.every)
+        return replace(job, progress=progress, checkpoint=checkpoint, features=self.how.features, tag=tag)
+
+    def content(self, fitted: Fitted) -> dict[str, Any]:
+        """What is written of the run, as :func:`~dissensus.records.write_run` takes it; weights are written here."""
+        if self.how.keep_model:
+            _save_weights(self.staging / "model.safetensors", fitted)
+        seconds = time.perf_counter() - self.started
+        beside = about(seconds, fitted.model, self.source) | {
+            "engine": asdict(self.how.engine),
+            "width": self.how.width,
+            "resumed_at": self.resumed_at or None,
+        }
+        predictions = _predictions(self.data, self.split, self.select, fitted)
+        return {"plan": self.plan.to_dict(), "about": beside, "history": fitted.history, "predictions": predictions}
+
+
+def begin(
+    plan: Plan, data: Dataset, store: RunStore, how: How, source: Mapping[str, Any] | None = None
+) -> Begun | None:
+    """Claim a run and lay out what it takes; None if it is done, or if another live process is making it."""
+    started = time.perf_counter()
+    refuse_other_meaning(plan, data)
+    with ExitStack() as claim:
+        staging = claim.enter_context(store.claim(plan.name))
+        if staging is None:
+            return None
+        split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
+        train, select = given_votes(data.votes, split, plan.votes, plan.draw, plan.seeds.split)
+        checkpoint = store.unfinished(plan.name) / CHECKPOINT
+        done = epochs_saved(checkpoint)
+        mine = claim.pop_all()
+    return Begun(plan, data, split, train, select, how, source, mine, staging, checkpoint, done, started)
 
 
 def refuse_other_meaning(plan: Plan, data: Dataset) -> None:
@@ -103,24 +188,23 @@ def device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def trained(
-    plan: Plan,
-    data: Dataset,
-    split: Parts,
-    train: Votes,
-    select: Votes,
-    progress: Callable[[Row], Any] | None = None,
-    features: bool = False,
-) -> Fitted:
+def device_name() -> str:
+    """As ``about.json`` has it."""
+    import torch
+
+    return torch.cuda.get_device_name() if device() == "cuda" else "cpu"
+
+
+def job_of(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes) -> Job:
     """The plan's training on these parts, with the votes that it may look at."""
     from dissensus.models import make
-    from dissensus.training import fit
+    from dissensus.training import Job
 
     method = METHODS[plan.method]
     # shares are what votes give by themselves, and multipass needs votes
     target = train if plan.target == "shares" else TARGETS[plan.target](train)
     factory = make(plan.model.name, data.inputs.shape[1:], data.votes.n_classes, **plan.model.options)
-    return fit(
+    return Job(
         lambda: factory().to(device()),
         data.inputs[split.train],
         DELIVERIES[method.delivery](target, seed=plan.seeds.delivery, hold=plan.hold),
@@ -128,8 +212,6 @@ def trained(
         seed=Seeds(init=plan.seeds.init, order=plan.seeds.order),
         held_out=(data.inputs[split.evaluation], data.votes.take(split.evaluation).frequencies()),
         select_on=(data.inputs[split.select], select.frequencies()) if len(split.select) else None,
-        progress=progress,
-        features=features,
     )
 
 

@@ -1,53 +1,33 @@
-"""Many plans, one store: done ones are skipped, killed ones are made again, and several commands share the work.
+"""Many plans, one store: done ones are skipped, killed ones go on, and several commands share the work.
 
-A run is claimed in the store before it is made, so two sweeps over one store make each run once. ``jobs`` processes
-work side by side, one thread each, which is faster on CPUs than one process with many threads and gives the same
-numbers. Each has a pipe of its own: a process that is killed cannot leave a shared queue locked.
+A run is claimed in the store before it is made, so two sweeps over one store make each run once. On a GPU one process
+trains ``width`` runs side by side; on CPUs ``jobs`` processes train one each.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-import sys
-import threading
 import time
-import traceback
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
-from typing import Any, Literal
+from multiprocessing.connection import wait
+from typing import Any
 
-from dissensus.base.errors import DissensusError, InputError, StoreError
-from dissensus.datasets import Dataset
+from dissensus.base.errors import InputError, StoreError
+from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, until_terminated
+from dissensus.experiment.events import ENDS, Event, Progress, event_of
+from dissensus.experiment.making import Maker
 from dissensus.experiment.plan import Plan
+from dissensus.experiment.run import CHECKPOINT, How, device, device_name, refuse_other_machine
 from dissensus.experiment.source import Source
+from dissensus.experiment.workers import Worker
+from dissensus.experiment.writer import WriterProcess
 from dissensus.records import RunStore
+from dissensus.training import Engine
 
 LOOK_AGAIN = 0.5  # seconds between looks at runs that another command is making
-LAST_WORDS = 5.0  # seconds for a stopped process to discard what it was writing
 
-
-Kind = Literal["skipped", "started", "epoch", "done", "failed"]
-ENDS = ("skipped", "done", "failed")
-
-
-@dataclass(frozen=True)
-class Event:
-    """What has just happened to a run, for whoever shows progress."""
-
-    kind: Kind
-    run: str
-    method: str
-    seed: int
-    votes: Literal["all"] | int
-    of: int  # epochs of the plan
-    epoch: int = 0  # epochs done
-    soft_nll: float | None = None
-    seconds: float = 0.0
-    message: str = ""  # why it failed
+Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -57,216 +37,169 @@ class Outcome:
     done: tuple[str, ...]
     skipped: tuple[str, ...]
     failed: tuple[Event, ...]
-
-
-Progress = Callable[[Event], None]
+    left: tuple[str, ...] = ()  # for another call, since the budget was used up
+    seconds_left: float | None = None  # what they will take, about, where that is known
 
 
 def compare(
-    plans: Iterable[Plan], source: Source, store: RunStore, jobs: int = 2, progress: Progress | None = None
+    plans: Iterable[Plan],
+    source: Source,
+    store: RunStore,
+    jobs: int = 2,
+    progress: Progress | None = None,
+    *,
+    width: int = 4,
+    engine: Engine = Engine(),  # noqa: B008 (frozen)
+    budget: float | None = None,
+    features: bool = False,
+    keep_model: bool = False,
+    every: float = 60.0,
+    say: Say | None = None,
 ) -> Outcome:
-    """Carry out the plans that are not done yet.
+    """Carry out the plans that are not done yet: on a GPU ``width`` side by side, else in ``jobs`` processes.
 
-    It can be killed at any time and called again. On Ctrl-C or SIGTERM nothing half-written stays, and
-    KeyboardInterrupt is raised. A run that fails is reported, with the reason, and the others go on; where the store
-    itself cannot be written, the sweep ends with that error.
+    It can be killed at any time and called again. Runs under way leave a checkpoint ``every`` so many seconds, and the
+    next call goes on from there. With a ``budget`` of seconds it stops before they are over: no run is begun that will
+    not fit in what is left, those under way write their checkpoints, and ``left`` of the outcome names what remains. On
+    SIGTERM it stops like that, too, and on Ctrl-C at once; then KeyboardInterrupt is raised. ``features`` and
+    ``keep_model`` are those of :func:`~dissensus.experiment.carry_out`.
+
+    A run that fails is reported, with the reason, and the others go on; where the store itself cannot be written, the
+    sweep ends with that error. ``say`` is given a line where less GPU memory than hoped for slows the sweep down.
     """
-    if jobs < 1:
-        raise InputError(f"jobs must be a whole number of at least 1, but is {jobs}.")
-    waiting = {plan.name: plan for plan in plans}
-    ended: list[Event] = []
+    for name, number in (("jobs", jobs), ("width", width)):
+        if number < 1:
+            raise InputError(f"{name} must be a whole number of at least 1, but is {number}.")
+    limit = Budget(budget)
+    course = Course({plan.name: plan for plan in plans}, store, limit, progress)
+    with until_terminated() as terminated:
+        course.skip_done()
+        if course.waiting:
+            refuse_other_machine(course.waiting.values())
+            on_gpu = device() == "cuda"
+            how = How(engine, width if on_gpu else 1, features, keep_model, every)
+            course.beside = width if on_gpu else jobs
+            course.recall(device_name(), how.width)
+            course.terminated = terminated
+            if on_gpu and len(course.waiting) > 1:
+                with WriterProcess() as writer:
+                    _in_this_process(course, Maker(source, store, how, writer), say)
+            elif on_gpu or jobs == 1 or len(course.waiting) == 1:
+                course.beside = 1
+                _in_this_process(course, Maker(source, store, how), say)
+            else:
+                _in_processes(course, lambda: Worker(source, store, how), jobs)
+    if course.waiting and terminated():
+        raise KeyboardInterrupt
+    return course.outcome()
 
-    def tell(event: Event) -> None:
+
+class Course:
+    """How a sweep stands: which runs are still to be made, how long they will take, and whether to go on."""
+
+    def __init__(
+        self, plans: dict[str, Plan], store: RunStore, budget: Budget, progress: Progress | None = None
+    ) -> None:
+        self.store, self.budget, self.progress = store, budget, progress
+        self.waiting = plans  # those that have not ended, under way or not
+        self.ended: list[Event] = []
+        self.kinds = {name: kind_of(plan) for name, plan in plans.items()}
+        self.paces = Paces()
+        self.epochs: dict[str, int] = {}  # that are done, of the unfinished
+        self.under_way: dict[str, Event] = {}
+        self.beside = 1
+        self.stopped = False
+        self.terminated: Callable[[], bool] = lambda: False
+
+    def skip_done(self) -> None:
+        """Runs that were begun come first, so that they do not stay so."""
+        for name in [name for name in self.waiting if name in self.store]:
+            self.tell(event_of(self.waiting[name], "skipped"))
+        for name in self.store.unfinished_names():
+            if name in self.waiting:
+                self.epochs[name] = epochs_saved(self.store.unfinished(name) / CHECKPOINT)
+        self.waiting = dict(sorted(self.waiting.items(), key=lambda pair: pair[0] not in self.epochs))
+
+    def recall(self, device: str, width: int) -> None:
+        with suppress(StoreError):  # no estimate then, and whoever writes to it says what is wrong
+            self.paces.recall(self.store, {self.kinds[name] for name in self.waiting}, device, width)
+
+    def tell(self, event: Event) -> None:
         if event.kind in ENDS:
-            ended.append(event)
-            del waiting[event.run]
-        if progress is not None:
-            progress(event)
-
-    for name in [name for name in waiting if name in store]:
-        tell(_event(waiting[name], "skipped"))
-    with _terminable():
-        if jobs == 1 or len(waiting) <= 1:
-            _in_this_process(waiting, source, store, tell)
+            self.under_way.pop(event.run, None)
+            if event.kind != "stopped":
+                del self.waiting[event.run]
+                self.ended.append(event)
         else:
-            _in_processes(waiting, source, store, tell, min(jobs, len(waiting)))
-    names = {kind: tuple(event.run for event in ended if event.kind == kind) for kind in ("done", "skipped")}
-    return Outcome(names["done"], names["skipped"], tuple(event for event in ended if event.kind == "failed"))
+            self.under_way[event.run] = event
+        if event.epoch:
+            self.epochs[event.run] = event.epoch
+        self.paces.learn(self.kinds[event.run], event)
+        if self.progress is not None:
+            self.progress(replace(event, sweep_left=self.seconds_left()))
+
+    def seconds_left(self) -> float | None:
+        """What the runs that wait or are under way will take together, those that go side by side shared out."""
+        known = [seconds for name in self.waiting if (seconds := self.seconds(name)) is not None]
+        if len(known) < len(self.waiting):
+            return None
+        return max(sum(known) / self.beside, max(known, default=0.0))
+
+    def seconds(self, name: str) -> float | None:
+        epochs = self.waiting[name].recipe.epochs - self.epochs.get(name, 0)
+        return self.paces.seconds(self.kinds[name], epochs)
+
+    def stop(self) -> bool:
+        """Whether the runs under way shall write their checkpoints now: time for another epoch of each is not left."""
+        longest = max((event.pace or 0.0 for event in self.under_way.values()), default=0.0)
+        self.stopped = self.stopped or self.terminated() or self.budget.over(longest)
+        return self.stopped
+
+    def fits(self, plan: Plan) -> bool:
+        return not self.stop() and self.budget.has(self.seconds(plan.name))
+
+    def next(self, given: Iterable[str] = ()) -> Plan | None:
+        """The first plan that no process is making, and that there is time for."""
+        out_of_question = {*self.under_way, *given}
+        rest = [plan for name, plan in self.waiting.items() if name not in out_of_question]
+        return next((plan for plan in rest if self.fits(plan) and not self.store.busy(plan.name)), None)
+
+    def over(self) -> bool:
+        """Whether nothing will be begun any more."""
+        return not any(self.fits(plan) for plan in self.waiting.values())
+
+    def outcome(self) -> Outcome:
+        names = {kind: tuple(event.run for event in self.ended if event.kind == kind) for kind in ENDS}
+        failed = tuple(event for event in self.ended if event.kind == "failed")
+        return Outcome(names["done"], names["skipped"], failed, tuple(self.waiting), self.seconds_left())
 
 
-def _in_this_process(waiting: dict[str, Plan], source: Source, store: RunStore, tell: Progress) -> None:
-    make = _Maker(source, store)
-    while waiting:
-        if plan := _free(waiting.values(), store):
-            make(plan, tell)
-        else:
+def _in_this_process(course: Course, make: Maker, say: Say | None) -> None:
+    """All that is free, as long as there is some; then again what others were making, if they left it undone."""
+    while not course.over():
+        make(iter(course.next, None), course.tell, course.stop, say)
+        if not course.over():
             time.sleep(LOOK_AGAIN)
 
 
-def _in_processes(waiting: dict[str, Plan], source: Source, store: RunStore, tell: Progress, jobs: int) -> None:
-    workers: dict[Any, _Worker] = {}
+def _in_processes(course: Course, start: Callable[[], Worker], jobs: int) -> None:
+    workers: dict[Any, Worker] = {}
     try:
-        while waiting:
-            while len(workers) < min(jobs, len(waiting)):
-                worker = _Worker(source, store)
+        while not course.over() or any(worker.plan for worker in workers.values()):
+            while len(workers) < min(jobs, len(course.waiting)) and not course.over():
+                worker = start()
                 workers[worker.pipe] = worker
             for worker in workers.values():
-                given = {other.plan.name for other in workers.values() if other.plan}
-                rest = [plan for name, plan in waiting.items() if name not in given]
-                if worker.idle and (plan := _free(rest, store)):
+                given = [other.plan.name for other in workers.values() if other.plan]
+                if worker.idle and (plan := course.next(given)):
                     worker.give(plan)
+                elif course.stop():
+                    worker.stop()
             for pipe in wait(list(workers), timeout=LOOK_AGAIN):
-                if not workers[pipe].hear(tell):
-                    workers.pop(pipe).bury(tell)
+                if not workers[pipe].hear(course.tell):
+                    workers.pop(pipe).bury(course.tell)
     finally:
         for worker in workers.values():
-            worker.process.terminate()
+            worker.stop()
         for worker in workers.values():
             worker.end()
-
-
-def _free(plans: Iterable[Plan], store: RunStore) -> Plan | None:
-    """The first plan that no process is making."""
-    return next((plan for plan in plans if not store.busy(plan.name)), None)
-
-
-class _Maker:
-    """Makes runs one after the other, with the data loaded once."""
-
-    def __init__(self, source: Source, store: RunStore) -> None:
-        self.source, self.store = source, store
-        self.data: Dataset | None = None
-
-    def __call__(self, plan: Plan, tell: Progress) -> None:
-        """Tell of the start, of each epoch and of the end; of nothing if another process has the run."""
-        from dissensus.experiment.run import carry_out
-
-        started = time.monotonic()
-
-        def say(kind: Kind, **more: Any) -> None:
-            tell(replace(_event(plan, kind), seconds=time.monotonic() - started, **more))
-
-        if plan.name in self.store:
-            say("skipped")
-            return
-        say("started")
-        try:
-            if self.data is None:
-                self.data = self.source.load()
-            carry_out(
-                plan,
-                self.data,
-                self.store,
-                lambda row: say("epoch", epoch=int(row["epoch"]) + 1, soft_nll=float(row["soft_nll"])),
-                source=self.source.model_dump(exclude_defaults=True),
-            )
-        except StoreError:
-            raise  # a full or read-only disk fails every run alike: the sweep ends here
-        except DissensusError as error:
-            say("failed", message=str(error))
-        except Exception:  # whatever it was, the other runs go on; the traceback is told, not lost
-            say("failed", message=traceback.format_exc())
-        else:
-            if plan.name in self.store:
-                say("done")
-
-
-class _Worker:
-    """A process that makes the runs it is given, and the pipe to it.
-
-    It sends events, None when it is free for the next run, or the error that no run could survive.
-    """
-
-    def __init__(self, source: Source, store: RunStore) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.plan: Plan | None = None
-        self.idle = self.begun = False
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, source, store), daemon=True)
-        resource_tracker.ensure_running()  # its start would lift the mask below
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is the sweep's to handle
-        try:
-            self.process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        theirs.close()
-
-    def give(self, plan: Plan) -> None:
-        with suppress(OSError):  # it has died meanwhile: its pipe will say so
-            self.pipe.send(plan)
-            self.plan, self.idle = plan, False
-
-    def hear(self, tell: Progress) -> bool:
-        """Pass its next word on; False if it will never say another."""
-        try:
-            word = self.pipe.recv()
-        except (EOFError, OSError):
-            return False
-        if isinstance(word, StoreError):
-            raise word
-        if word is None:
-            self.plan, self.idle, self.begun = None, True, True
-        else:
-            tell(word)
-            if word.kind in ENDS:
-                self.plan = None
-        return True
-
-    def bury(self, tell: Progress) -> None:
-        """Say which run died with the process."""
-        self.end()
-        if not self.begun:
-            raise DissensusError(
-                f"a worker process could not start (exit code {self.process.exitcode}); its message is above. "
-                'In a script, call compare() under `if __name__ == "__main__":`, or with jobs=1.'
-            )
-        if self.plan is not None:
-            code = self.process.exitcode or 0
-            how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-            hint = " Memory may have run out; try fewer jobs." if code == -signal.SIGKILL else ""
-            tell(replace(_event(self.plan, "failed"), message=f"the process that made it {how}.{hint}"))
-
-    def end(self) -> None:
-        self.process.join(LAST_WORDS)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
-        self.pipe.close()
-
-
-def _serve(pipe: Connection, source: Source, store: RunStore) -> None:
-    """The life of a worker process; it ends when the sweep does, however that ends."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # unwinds, so that staging is discarded
-    make = _Maker(source, store)
-    with suppress(EOFError, OSError):
-        pipe.send(None)
-        while True:
-            try:
-                make(pipe.recv(), pipe.send)
-            except StoreError as error:
-                signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the sweep will send it to a process that is ending
-                error.__cause__ = None
-                pipe.send(error)
-                return
-            pipe.send(None)
-
-
-def _event(plan: Plan, kind: Kind) -> Event:
-    return Event(kind, plan.name, plan.method, plan.seeds.split, plan.votes, plan.recipe.epochs)
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM counts as Ctrl-C: stop, clean up, raise KeyboardInterrupt."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may handle signals
-        return
-
-    def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

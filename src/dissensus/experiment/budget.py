@@ -1,0 +1,158 @@
+"""How much time there is, and how much runs will take of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dissensus.base.errors import InputError, StoreError, require
+from dissensus.experiment.events import Event
+from dissensus.experiment.plan import Plan
+from dissensus.records import RunStore
+
+MARGIN = 10.0  # seconds at most to write the checkpoints of the runs under way: 134 MB for each resnet18
+KIND = ("data", "split", "model", "recipe")  # the parts of a plan that decide how long an epoch takes
+UNITS = re.compile(r"(?:(?P<h>[\d.]+)h)?(?:(?P<m>[\d.]+)m)?(?:(?P<s>[\d.]+)s?)?")
+
+
+def seconds_of(text: str) -> float:
+    """A span of time as a person writes it.
+
+    >>> seconds_of("9m"), seconds_of("1h30m"), seconds_of("90s"), seconds_of("45")
+    (540.0, 5400.0, 90.0, 45.0)
+    """
+    found = UNITS.fullmatch(text.strip().lower())
+    try:
+        hours, minutes, seconds = (float(part or 0) for part in found.groups()) if found and text.strip() else (0, 0, 0)
+    except ValueError:  # such as 1.2.3
+        hours = minutes = seconds = 0
+    total = 3600 * hours + 60 * minutes + seconds
+    if total <= 0:
+        raise InputError(f"a budget is a span of time, such as 9m, 90s, 1h30m or 540 (seconds), but is {text!r}.")
+    return float(total)
+
+
+def told(seconds: float) -> str:
+    """A span of time as a person reads it.
+
+    >>> told(8), told(100), told(5400), told(90_000)
+    ('8 s', '1 min 40 s', '1 h 30 min', '25 h')
+    """
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
+    return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 >= 60 and whole < 36_000 else "")
+
+
+class Budget:
+    """The time that there is from now on; without a number, as much as it takes.
+
+    >>> budget = Budget(60.0)
+    >>> budget.began -= 30  # seconds ago
+    >>> budget.over(), budget.has(20), budget.has(40), budget.has(600)
+    (False, True, False, True)
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        if seconds is not None and not seconds > 0:
+            raise InputError(f"a budget must be a number of seconds above 0, but is {seconds!r}.")
+        self.usable = None if seconds is None else seconds - min(MARGIN, seconds / 10)
+        self.began = time.monotonic()
+
+    def left(self) -> float:
+        return float("inf") if self.usable is None else self.began + self.usable - time.monotonic()
+
+    def over(self, an_epoch: float = 0.0) -> bool:
+        """Whether to stop now, when runs can next be stopped after so many seconds."""
+        return self.left() < min(an_epoch, (self.usable or 0.0) / 2)
+
+    def has(self, seconds: float | None) -> bool:
+        """Whether to start what takes so long: where it fits, or where it never would, so that calls one after the
+        other get through with it.
+        """
+        return not self.over() and (
+            seconds is None or self.usable is None or seconds <= self.left() or seconds > self.usable
+        )
+
+
+class Paces:
+    """Seconds an epoch of each kind of run: as this sweep finds them, and before that as its store knows them."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, float] = {}
+        self.finished: set[str] = set()
+
+    def recall(self, store: RunStore, kinds: Iterable[str], device: str, width: int) -> None:
+        """Look at runs of these kinds that were made in the same way on the same device."""
+        sought = set(kinds)
+        for name in store:
+            if not sought:
+                return
+            try:
+                plan, about = store.read(name).plan, store.read(name).about
+            except StoreError:
+                continue  # damaged, which whoever needs it will say
+            kind = kind_of(plan)
+            if kind in sought and about.get("device") == device and about.get("width") == width:
+                epochs = plan["recipe"]["epochs"] - (about.get("resumed_at") or 0)
+                self.known[kind] = about["seconds"] / max(1, epochs)
+                sought.remove(kind)
+
+    def learn(self, kind: str, event: Event) -> None:
+        """A run that is done knows better than one under way."""
+        if event.pace is not None and (event.kind == "done" or kind not in self.finished):
+            self.known[kind] = event.pace
+        if event.kind == "done":
+            self.finished.add(kind)
+
+    def seconds(self, kind: str, epochs: int) -> float | None:
+        return self.known[kind] * epochs if kind in self.known else None
+
+
+def kind_of(plan: Plan | Mapping[str, Any]) -> str:
+    """What a plan has in common with those that take as long."""
+    content = plan.to_dict() if isinstance(plan, Plan) else plan
+    return json.dumps([content[part] for part in KIND], sort_keys=True)
+
+
+def epochs_saved(checkpoint: Path) -> int:
+    """How many epochs an unfinished run has done; 0 where there is no checkpoint that can be read."""
+    require("safetensors", extra="train")
+    from safetensors import SafetensorError, safe_open
+
+    if not checkpoint.exists():
+        return 0
+    try:
+        with safe_open(checkpoint, "np") as file:
+            return len(json.loads(file.metadata()["history"]))
+    except (SafetensorError, OSError, KeyError, ValueError, TypeError):
+        return 0  # training says what is wrong with it
+
+
+@contextmanager
+def until_terminated() -> Iterator[Callable[[], bool]]:
+    """Whether SIGTERM has come; a second one counts as Ctrl-C."""
+    came = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield came.is_set  # only the main thread may handle signals
+        return
+
+    def heard(*_: Any) -> None:
+        if came.is_set():
+            raise KeyboardInterrupt
+        came.set()
+
+    before = signal.signal(signal.SIGTERM, heard)
+    try:
+        yield came.is_set
+    finally:
+        signal.signal(signal.SIGTERM, before)

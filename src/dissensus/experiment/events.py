@@ -1,0 +1,77 @@
+"""What a sweep tells of its runs while they are made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from dissensus.experiment.plan import Plan
+
+Kind = Literal["skipped", "started", "epoch", "done", "stopped", "failed"]
+ENDS = ("skipped", "done", "stopped", "failed")
+
+
+@dataclass(frozen=True)
+class Event:
+    """What has just happened to a run, for whoever shows progress."""
+
+    kind: Kind
+    run: str
+    method: str
+    seed: int
+    votes: Literal["all"] | int
+    of: int  # epochs of the plan
+    epoch: int = 0  # epochs done
+    soft_nll: float | None = None
+    seconds: float = 0.0  # since it was started, in this call
+    message: str = ""  # why it failed
+    resumed_at: int = 0  # epochs that were done before this call
+    pace: float | None = None  # seconds an epoch
+    rate: float | None = None  # training items a second
+    sweep_left: float | None = None  # seconds that the whole sweep will take from now on
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the run will take from now on, at its pace."""
+        return None if self.pace is None else self.pace * (self.of - self.epoch)
+
+
+Progress = Callable[[Event], None]
+
+
+class Teller:
+    """Tells of one run, from its start to its end."""
+
+    def __init__(self, plan: Plan, tell: Progress, items: int = 0, resumed_at: int = 0) -> None:
+        self.tell, self.items = tell, items
+        self.event = replace(event_of(plan, "started"), resumed_at=resumed_at, epoch=resumed_at)
+        self.started = time.monotonic()
+        self.first: tuple[int, float] | None = None  # the first epoch in a row, and when it was over
+
+    def __call__(self, kind: Kind, message: str = "") -> None:
+        seconds = time.monotonic() - self.started
+        self.event = replace(self.event, kind=kind, seconds=seconds, message=message)
+        if kind == "done":
+            self._at(seconds / max(1, self.event.of - self.event.resumed_at))
+        self.tell(self.event)
+
+    def epoch(self, row: Mapping[str, Any]) -> None:
+        """A row of the history. The first epoch, which warms up, does not count where there is a second."""
+        done, now = int(row["epoch"]) + 1, time.monotonic()
+        if self.first is None or done <= self.event.epoch:  # a run that lacked GPU memory starts again
+            self.first = done, now
+            self._at(now - self.started)
+        else:
+            self._at((now - self.first[1]) / (done - self.first[0]))
+        self.event = replace(self.event, epoch=done, soft_nll=float(row["soft_nll"]))
+        self("epoch")
+
+    def _at(self, pace: float) -> None:
+        self.event = replace(self.event, pace=pace, rate=self.items / max(pace, 1e-9))
+
+
+def event_of(plan: Plan, kind: Kind, message: str = "") -> Event:
+    """Of a run about which nothing more is known."""
+    return Event(kind, plan.name, plan.method, plan.seeds.split, plan.votes, plan.recipe.epochs, message=message)

@@ -1,0 +1,133 @@
+"""Runs made in this process: claimed one by one, trained side by side where there is a GPU, written as they end."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
+from typing import TYPE_CHECKING
+
+from dissensus.base.errors import DissensusError, StoreError
+from dissensus.datasets import Dataset
+from dissensus.experiment.events import Progress, Teller
+from dissensus.experiment.plan import Plan
+from dissensus.experiment.run import Begun, How, begin, one_thread
+from dissensus.experiment.source import Source
+from dissensus.experiment.writer import Writer, at_once
+from dissensus.records import RunStore
+
+if TYPE_CHECKING:
+    from dissensus.training import Ended, Job
+
+
+class Maker:
+    """Makes runs, with the data loaded once. Runs that another process has are passed over."""
+
+    def __init__(self, source: Source, store: RunStore, how: How, writer: Writer = at_once) -> None:
+        self.source, self.store, self.how, self.writer = source, store, how, writer
+        self.data: Dataset | None = None
+        self.under_way: dict[str, tuple[Begun, Teller]] = {}
+        self.written: dict[str, Future[str]] = {}  # or about to be
+
+    def __call__(
+        self,
+        plans: Iterable[Plan],
+        tell: Progress,
+        stop: Callable[[], bool] = lambda: False,
+        say: Callable[[str], object] | None = None,
+    ) -> None:
+        """Tell of the start, of each epoch and of the end of every run.
+
+        A plan is taken when there is room for it. When ``stop`` says True, those under way write their checkpoints. An
+        error ends its run, except that a full or read-only disk fails every run alike, and is raised.
+        """
+        from dissensus.training import side_by_side
+
+        def stop_here() -> bool:
+            self._publish()
+            return stop()
+
+        try:
+            with one_thread():
+                for ended in side_by_side(self._jobs(plans, tell), self.how.width, self.how.engine, stop_here, say):
+                    self._end(ended)
+                    self._publish()
+            wait(self.written.values())
+            self._publish()
+        finally:
+            self._let_go()
+
+    def _jobs(self, plans: Iterable[Plan], tell: Progress) -> Iterator[Job]:
+        for plan in plans:
+            if plan.name in self.store:
+                Teller(plan, tell)("skipped")
+                continue
+            try:
+                if self.data is None:
+                    self.data = self.source.load()
+                begun = begin(plan, self.data, self.store, self.how, self.source.model_dump(exclude_defaults=True))
+                if begun is None:
+                    continue
+                teller = Teller(plan, tell, len(begun.split.train), begun.resumed_at)
+                self.under_way[plan.name] = begun, teller
+                teller("started")
+                job = begun.job(teller.epoch, tag=plan.name)
+            except Exception as error:
+                self._fail(plan.name, error, Teller(plan, tell))
+                continue
+            yield job
+
+    def _end(self, ended: Ended) -> None:
+        from dissensus.training import Stopped
+
+        name: str = ended.job.tag
+        begun, teller = self.under_way[name]
+        if ended.fitted is not None:
+            try:
+                self.written[name] = self.writer(begun.staging, name, begun.content(ended.fitted))
+            except Exception as error:  # such as no room for the weights
+                self._fail(name, error, teller)
+        elif isinstance(ended.error, Stopped):
+            self._discard(name)
+            teller("stopped")
+        elif ended.error is not None:
+            self._fail(name, ended.error, teller)
+
+    def _publish(self) -> None:
+        """Make runs of what has been written by now."""
+        for name in [name for name, future in self.written.items() if future.done()]:
+            future = self.written.pop(name)
+            begun, teller = self.under_way[name]
+            if (error := future.exception()) is not None:
+                self._fail(name, error, teller)
+                continue
+            del self.under_way[name]
+            begun.claim.close()
+            if future.result():
+                teller("failed", f"it is done and kept, but could not be scored.\n{future.result()}")
+            else:
+                teller("done")
+
+    def _fail(self, name: str, error: BaseException, teller: Teller) -> None:
+        self._discard(name, error)
+        if isinstance(error, StoreError):
+            raise error
+        told = str(error) if isinstance(error, DissensusError) else "".join(traceback.format_exception(error))
+        teller("failed", told)
+
+    def _discard(self, name: str, error: BaseException | None = None) -> None:
+        """Give the claim up; what lies in the staging folder is no run."""
+        if name in self.under_way:
+            begun, _ = self.under_way.pop(name)
+            error = error or KeyboardInterrupt()
+            begun.claim.__exit__(type(error), error, error.__traceback__)
+
+    def _let_go(self) -> None:
+        """However it ended: what is whole becomes a run, what is not gives its name back."""
+        wait(self.written.values())
+        for name, future in self.written.items():
+            if future.exception() is None:
+                self.under_way.pop(name)[0].claim.close()
+        self.written.clear()
+        for name in list(self.under_way):
+            self._discard(name)
