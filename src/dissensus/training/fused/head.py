@@ -41,8 +41,10 @@ def head(
 @triton.jit
 def _target(target, item, k, classes, labels: tl.constexpr):
     if labels:
-        return (k == tl.load(target + item)).to(tl.float32)
-    return tl.load(target + item * classes + k, mask=k < classes, other=0.0)
+        t = (k == tl.load(target + item)).to(tl.float32)
+    else:
+        t = tl.load(target + item * classes + k, mask=k < classes, other=0.0)
+    return t
 
 
 @triton.jit
