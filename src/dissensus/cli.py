@@ -25,9 +25,7 @@ from rich.markup import escape
 from rich.progress import (
     BarColumn,
     DownloadColumn,
-    MofNCompleteColumn,
     Progress,
-    TaskID,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
@@ -287,7 +285,7 @@ def train(
     if features:
         _refuse_done_without("features", [only], kept, _has_features)
     how = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "budget": end}
-    _carry_out([only], comparison.data, kept, how, quiet)
+    _carry_out([only], comparison.data, loaded, kept, how, quiet)
     run = kept.read(only.name)
     records = records_of(run)
     if as_json:
@@ -700,13 +698,15 @@ def _compare(comparison: Comparison, store: Path, page: Path, how: dict[str, Any
     _tell_notes([*data.votes.notes, *comparison.notes(), *_before_starting(plans, data, kept, how["jobs"], quiet)])
     if how.get("features"):
         _refuse_done_without("features", plans, kept, _has_features)
-    _carry_out(plans, comparison.data, kept, how, quiet)
+    _carry_out(plans, comparison.data, data, kept, how, quiet)
     with _waiting("Judging", quiet):
         collected = collect([kept.read(plan.name) for plan in plans])
     _report(collected, page, data, as_json, quiet)
 
 
-def _carry_out(plans: Sequence[Plan], source: Source, kept: RunStore, how: dict[str, Any], quiet: bool) -> None:
+def _carry_out(
+    plans: Sequence[Plan], source: Source, data: Dataset, kept: RunStore, how: dict[str, Any], quiet: bool
+) -> None:
     """All of them, or the end of the command; ``how`` are options of :func:`dissensus.experiment.compare`, but that the
     budget is a moment: what it took to read the data comes out of it.
     """
@@ -714,7 +714,7 @@ def _carry_out(plans: Sequence[Plan], source: Source, kept: RunStore, how: dict[
 
     if (end := how.get("budget")) is not None:
         how = how | {"budget": max(end - time.monotonic(), 0.01)}
-    with _board(plans, quiet) as tell:
+    with _board(len(plans), "images" if data.images else "items", quiet) as tell:
         outcome = experiment.compare(plans, source, kept, progress=tell, say=_tell_note, **how)
     if outcome.failed:
         _tell_failures(outcome)
@@ -804,9 +804,11 @@ def _report(collected: reports.Comparison, page: Path, data: Dataset | None, as_
 
 
 def _tell_failures(outcome: Outcome) -> None:
+    from dissensus.board import name_of
+
     for event in outcome.failed:
         err.print(
-            f"[bold red]Failed:[/] {escape(_told(event))} ({event.run})\n  {escape(event.message)}", highlight=False
+            f"[bold red]Failed:[/] {escape(name_of(event))} ({event.run})\n  {escape(event.message)}", highlight=False
         )
     err.print(f"{len(outcome.failed)} failed, {len(outcome.done) + len(outcome.skipped)} done and kept.")
 
@@ -823,52 +825,16 @@ def _waiting(what: str, quiet: bool) -> Iterator[None]:
         yield
 
 
-def _bars() -> Progress:
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}", markup=False),
-        TimeRemainingColumn(compact=True),
-        console=err,
-        transient=True,
-        expand=True,
-    )
-
-
 @contextmanager
-def _board(plans: Sequence[Plan], quiet: bool) -> Iterator[Any]:
-    """A bar for the whole comparison and one for every training under way; lines where there is no terminal."""
-    ended = 0
-
-    def line(event: Event) -> None:
-        nonlocal ended
-        if event.kind in ("done", "skipped", "failed"):
-            ended += 1
-            how = f"in {event.seconds:.1f} s" if event.kind == "done" else event.kind
-            err.print(f"{ended}/{len(plans)} {_told(event)}: {how}", highlight=False, markup=False)
-
+def _board(total: int, items: str, quiet: bool) -> Iterator[Callable[[Event], None] | None]:
+    """A live table in a terminal, lines elsewhere."""
     if quiet:
         yield None
-    elif not err.is_terminal:
-        yield line
-    else:
-        with _bars() as bars:
-            total = bars.add_task("All runs", total=len(plans), told="")
-            tasks: dict[str, TaskID] = {}
+        return
+    from dissensus.board import progress
 
-            def bar(event: Event) -> None:
-                if event.kind == "started":
-                    tasks[event.run] = bars.add_task(_told(event), total=event.of, told="")
-                elif event.kind == "epoch":
-                    nll = "" if event.soft_nll is None else f"soft NLL {event.soft_nll:.3f}"
-                    bars.update(tasks[event.run], completed=event.epoch, told=nll)
-                else:
-                    if event.run in tasks:
-                        bars.remove_task(tasks.pop(event.run))
-                    bars.advance(total)
-
-            yield bar
+    with progress(err, total, items) as tell:
+        yield tell
 
 
 @contextmanager
@@ -888,11 +854,6 @@ def _downloads(quiet: bool) -> Iterator[Callable[[str], Callable[[int, int | Non
             return lambda done, total: bars.update(task, completed=done, total=total)
 
         yield bar
-
-
-def _told(event: Event) -> str:
-    votes = "" if event.votes == "all" else f", {event.votes} votes"
-    return f"{event.method}{votes}, seed {event.seed}"
 
 
 # --- showing ----------------------------------------------------------------------------------------------------------

@@ -58,11 +58,13 @@ class Teller:
         self.tell(self.event)
 
     def epoch(self, row: Mapping[str, Any]) -> None:
-        """A row of the history. The first epoch, which warms up, does not count where there is a second."""
+        """A row of the history. The first one knows how long it took, since much goes before it; the others are timed
+        from its end, so that what lies between epochs counts.
+        """
         done, now = int(row["epoch"]) + 1, time.monotonic()
         if self.first is None or done <= self.event.epoch:  # a run that lacked GPU memory starts again
             self.first = done, now
-            self._at(now - self.started)
+            self._at(float(row["seconds"]))
         else:
             self._at((now - self.first[1]) / (done - self.first[0]))
         self.event = replace(self.event, epoch=done, soft_nll=float(row["soft_nll"]))
