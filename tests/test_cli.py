@@ -148,6 +148,87 @@ def test_train_keeps_features_on_request(run, own_data):
         assert arrays["best_features"].shape[0] == len(arrays["ids"])
 
 
+def test_compare_keeps_features_on_request(run, own_data):
+    arguments = ("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", 1, "--json")
+    code, _, err = run(*arguments, "--features")
+    assert code == 0, err
+    for path in (own_data / "runs").glob("*/predictions.npz"):
+        with np.load(path) as arrays:
+            assert arrays["last_features"].shape[0] == len(arrays["ids"])
+    assert run(*arguments, "--store", "other")[0] == 0
+    code, _, err = run(*arguments, "--store", "other", "--features")
+    assert code == 2
+    assert "2 runs are done already, without their features. Remove them to make them again" in err
+
+
+def test_a_budget_ends_with_code_3_until_all_is_done(run, own_data):
+    arguments = ("train", *OWN, "--method", "soft", "--epochs", 700)
+    budget = ("--budget", "0.6s")
+    codes = [run(*arguments, *budget)[0]]
+    assert codes == [3]
+    while codes[-1] == 3:
+        assert not (own_data / "report").exists()
+        code, out, err = run(*arguments, *budget)
+        codes.append(code)
+        if code == 3:
+            assert out == ""
+            assert "The budget is used up: 0 of 1 runs done, 1 left" in err
+            assert "The same command goes on from here." in err
+    assert codes[-1] == 0
+    assert "goes on from epoch" in err
+    assert "resumed at epoch" in err
+    assert run(*arguments, "--store", "whole")[0] == 0
+    (path,) = (own_data / "runs").glob("*/predictions.npz")
+    with np.load(path) as ours, np.load(own_data / "whole" / path.parent.name / path.name) as whole:
+        for name in whole:
+            np.testing.assert_array_equal(ours[name], whole[name])
+
+
+def test_a_comparison_out_of_budget_judges_nothing(run, own_data):
+    arguments = ("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+    code, out, err = run(*arguments, "--budget", "0.001")
+    assert (code, out) == (3, "")
+    assert "The budget is used up: 0 of 2 runs done, 2 left. The same command goes on from here." in err
+    assert not (own_data / "report").exists()
+    code, _, err = run(*arguments, "--budget", "9 minutes")
+    assert code == 2
+    assert "InputError: a budget is a span of time, such as 9m, 90s, 1h30m or 540 (seconds), but is '9 minutes'." in err
+
+
+def test_quiet_is_quiet(run, own_data):
+    code, out, err = run("train", *OWN, "--epochs", 2, "--quiet", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["run"]
+
+
+def test_lack_of_gpu_memory_is_noted(run, own_data, monkeypatch):
+    """Also where no progress is shown: it says why the sweep is slower than hoped for."""
+    from dissensus import experiment
+
+    def compare(*arguments, say, **how):
+        say("GPU memory ran out with 4 runs side by side; going on with 3")
+        return swept(*arguments, **how)
+
+    swept = experiment.compare
+    monkeypatch.setattr(experiment, "compare", compare, raising=False)
+    arguments = ("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", 1, "--quiet")
+    code, _, err = run(*arguments)
+    assert code == 0
+    assert "Note: GPU memory ran out with 4 runs side by side; going on with 3\n" in err
+
+
+def test_images_and_votes_by_name_need_no_polars(own_data):
+    """A GPU machine may lack it."""
+    program = (
+        "import sys; sys.modules['polars'] = None; from dissensus.cli import main;"
+        "main('compare --data glyphs --option items=80 --methods soft,multipass --seeds 1 --votes 5"
+        " --epochs 1 --jobs 1'.split())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=own_data, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (own_data / "report" / "index.html").exists()
+
+
 def test_a_recipe_is_changed_field_by_field(run, own_data):
     fields = ("--recipe", "lr=.02", "--recipe", "batch_size=16", "--epochs", 1, "--select", 0)
     code, out, err = run("train", *OWN, *fields, "--json")

@@ -66,7 +66,7 @@ app.add_typer(data_app, name="data")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Store = Annotated[Path, typer.Option("--store", metavar="FOLDER", help="Where the runs are kept.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Trainings side by side, one thread each.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Trainings side by side on CPUs, one thread each.")]
 Width = Annotated[
     int,
     typer.Option(
@@ -257,7 +257,8 @@ def train(
 ) -> None:
     """Train one model, and keep its predictions and scores as a run.
 
-    Model and recipe are those of the named data set unless given; see compare.
+    Model and recipe are those of the named data set unless given; see compare. A training that was killed or stopped
+    goes on from its last checkpoint.
     """
     _need("train")
     from dissensus.evaluation import records_of
@@ -296,7 +297,7 @@ def train(
 
 @app.command(
     epilog="Examples: [bold]dissensus compare --data glyphs --methods majority,soft,multipass --seeds 8[/bold]; "
-    "[bold]dissensus compare --data cifar10h --votes 5[/bold]; "
+    "[bold]dissensus compare --data cifar10h --votes 5 --budget 9m[/bold]; "
     "[bold]dissensus compare --votes labels.csv --inputs features.npy[/bold]; [bold]dissensus compare plan.toml[/bold]"
 )
 def compare(
@@ -326,7 +327,8 @@ def compare(
 ) -> None:
     """What should I train on? Methods × seeds × votes an item, a verdict, and the page.
 
-    Runs that are done are skipped, so a comparison can be stopped, resumed and extended.
+    Runs that are done are skipped and killed ones go on from their last checkpoint, so a comparison can be stopped,
+    resumed and extended. The page is written when all are done; exit code 3: the budget came first.
 
     What is not said of model and recipe comes with the data: cifar10h and cifar10n bring the published ones (resnet18,
     200 epochs, for a GPU), anything else a small model and 30 epochs. Options and plans change them field by field.
@@ -713,7 +715,7 @@ def _carry_out(
     from dissensus import experiment
 
     if (end := how.get("budget")) is not None:
-        how = how | {"budget": max(end - time.monotonic(), 0.01)}
+        how = how | {"budget": max(end - time.monotonic(), 1e-6)}
     with _board(len(plans), "images" if data.images else "items", quiet) as tell:
         outcome = experiment.compare(plans, source, kept, progress=tell, say=_tell_note, **how)
     if outcome.failed:
