@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dissensus.experiment.plan import SplitPart
 from dissensus.experiment.run import one_thread, refuse_other_machine
 from dissensus.metrics import METRICS
 from dissensus.records import RunStore
+from dissensus.training import Engine, Stopped
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +62,8 @@ def test_a_run_knows_its_plan_and_how_it_was_made(run, data, tiny):
     assert about["seconds"] > 0
     assert about["packages"]["torch"]
     assert about["commit"] == commit()
+    assert about["engine"] == asdict(Engine())
+    assert (about["width"], about["resumed_at"]) == (1, None)
     assert "mine" not in str(stored.plan["data"])
 
 
@@ -233,6 +237,41 @@ def test_an_interrupted_run_leaves_nothing(data, tiny, tmp_path):
         carry_out(plan, data, store, interrupt)
     assert store.names() == []
     assert list((tmp_path / ".staging").iterdir()) == []
+
+
+def test_a_stopped_run_goes_on_with_the_same_numbers(data, tiny, run, tmp_path):
+    store = RunStore(tmp_path)
+    (plan,) = tiny.only().plans(data)
+    for _ in range(2):  # each call gets an epoch further, however soon it is stopped
+        with suppress(Stopped):
+            carry_out(plan, data, store, stop=lambda: True)
+    assert store.names() == [plan.name]
+    assert store.unfinished_names() == []
+    resumed, whole = store.read(plan.name), run()
+    assert (resumed.about["resumed_at"], whole.about["resumed_at"]) == (1, None)
+    assert resumed.records() == whole.records()
+    for name, array in whole.predictions.items():
+        np.testing.assert_array_equal(resumed.predictions[name], array)
+
+
+def test_stopping_says_where_the_run_is(data, tiny, tmp_path):
+    store = RunStore(tmp_path)
+    (plan,) = tiny.only().plans(data)
+    with pytest.raises(Stopped, match=r"stopped after 1 of 2 epochs; its state is in .*checkpoint\.safetensors"):
+        carry_out(plan, data, store, stop=lambda: True)
+    assert store.unfinished_names() == [plan.name]
+    assert not store.busy(plan.name)
+
+
+def test_the_checkpoint_of_another_run_is_refused(data, tiny, tmp_path):
+    store = RunStore(tmp_path)
+    one, other = tiny.plans(data)[:2]
+    with pytest.raises(Stopped):
+        carry_out(one, data, store, stop=lambda: True)
+    path = store.unfinished(one.name) / "checkpoint.safetensors"
+    path.rename(store.unfinished(other.name) / path.name)
+    with pytest.raises(InputError, match="is the checkpoint of another run"):
+        carry_out(other, data, store)
 
 
 def test_a_plan_about_other_data_is_refused(data, tiny, store):

@@ -27,7 +27,7 @@ if __name__ == "__main__":
         print(event.kind, event.run, flush=True)
     try:
         plans = comparison.plans(comparison.data.load())
-        compare(plans, comparison.data, RunStore(sys.argv[2]), int(sys.argv[3]), told)
+        compare(plans, comparison.data, RunStore(sys.argv[2]), int(sys.argv[3]), told, every=float(sys.argv[4]))
     except KeyboardInterrupt:
         sys.exit("stopped")
 """
@@ -38,7 +38,7 @@ def start(tmp_path, folder):
     """Start a sweep of six runs in a process of its own, with so many epochs."""
     started = []
 
-    def start(epochs, jobs):
+    def start(epochs, jobs, every=60.0):
         path = folder / f"sweep-{epochs}.toml"
         path.write_text(
             'methods = ["soft", "sls", "multipass"]\nseeds = 2\n'
@@ -48,7 +48,7 @@ def start(tmp_path, folder):
         )
         script = tmp_path / "sweep.py"
         script.write_text(SWEEP)
-        words = [sys.executable, str(script), str(path), str(tmp_path / "runs"), str(jobs)]
+        words = [sys.executable, str(script), str(path), str(tmp_path / "runs"), str(jobs), str(every)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         process = subprocess.Popen(words, start_new_session=True, **pipes)
         started.append(process)
@@ -218,16 +218,22 @@ def test_two_sweeps_on_one_store_make_each_run_once(start, tmp_path):
     assert sorted(there["skipped"]) == sorted(here.done)
 
 
-def test_a_sweep_that_is_killed_is_resumed(start, tmp_path):
-    process, comparison = start(epochs=150, jobs=2)
+def test_a_sweep_that_is_killed_goes_on_from_its_checkpoints(start, source, tmp_path):
+    process, comparison = start(epochs=150, jobs=2, every=0.05)
     store = RunStore(tmp_path / "runs")
-    wait_for(lambda: len(store) >= 1 and staged(store))
-    process.send_signal(signal.SIGKILL)
+    wait_for(lambda: len(store) >= 1 and store.unfinished_names())
+    os.killpg(process.pid, signal.SIGKILL)  # the workers as well
     process.wait()
-    plans = comparison.plans(comparison.data.load())
-    wait_for(lambda: not any(store.busy(plan.name) for plan in plans))  # its workers end when nobody listens any more
+    unfinished = store.unfinished_names()
     assert 1 <= len(store) < 6
     finish(comparison, store)
+    plans = {plan.name: plan for plan in comparison.plans(comparison.data.load())}
+    whole = RunStore(tmp_path / "whole")
+    compare([plans[name] for name in unfinished], source, whole, jobs=1)
+    for name in unfinished:
+        assert store.read(name).about["resumed_at"] > 0
+        assert whole.read(name).about["resumed_at"] is None
+    same_runs(whole, store)
 
 
 def test_ctrl_c_stops_a_sweep_and_its_workers_without_a_trace(start, tmp_path):
@@ -247,8 +253,9 @@ def test_ctrl_c_stops_a_sweep_and_its_workers_without_a_trace(start, tmp_path):
 
 @pytest.fixture
 def as_on_a_gpu(monkeypatch):
-    """The sweep goes the way it goes on a GPU, with models on the CPU."""
+    """The sweep goes the way it goes on a GPU, with models on the CPU, which take turns."""
     monkeypatch.setattr("dissensus.experiment.sweep.device", lambda: "cuda")
+    monkeypatch.setattr("dissensus.training.many.has_room", lambda under_way, width: len(under_way) < width)
 
 
 def same_runs(one, other, names=None):
@@ -275,6 +282,7 @@ def test_one_process_with_a_writer_gives_the_same_runs(data, source, tiny, tmp_p
     for plan in plans:
         mine = [event.kind for event in events if event.run == plan.name]
         assert mine == ["started", "epoch", "epoch", "done"]
+    assert [event.kind for event in events[:6]] == ["started", "epoch"] * 3  # three at once, and their claims
     assert not multiprocessing.active_children()
     monkeypatch.undo()
     compare(plans, source, plain, jobs=1, features=True)
@@ -390,10 +398,11 @@ def test_a_budget_stops_workers_too(long, source, uninterrupted, tmp_path, monke
 def test_a_budget_stops_runs_side_by_side(long, source, uninterrupted, tmp_path, monkeypatch, as_on_a_gpu):
     store = RunStore(tmp_path)
     with monkeypatch.context() as context:
-        first = compare(long, source, store, progress=StopAfter(200, context), budget=1000)
-    assert len(first.done) == 1
-    assert len(store.unfinished_names()) == 1
-    assert len(compare(long, source, store).done) == 3
+        first = compare(long, source, store, progress=StopAfter(200, context), budget=1000, width=3)
+    assert first.done == ()
+    assert len(store.unfinished_names()) == 3
+    assert not any(store.busy(plan.name) for plan in long)
+    assert len(compare(long, source, store).done) == 4
     same_runs(uninterrupted, store)
 
 
