@@ -406,6 +406,39 @@ def test_a_budget_stops_runs_side_by_side(long, source, uninterrupted, tmp_path,
     same_runs(uninterrupted, store)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_runs_side_by_side_with_checkpoints(long, source, tmp_path, as_on_a_gpu, number):
+    store, told = RunStore(tmp_path), []
+
+    def interrupt(event):
+        told.append(event)
+        if len(told) == 50:
+            os.kill(os.getpid(), number)
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(long, source, store, progress=interrupt, width=2)
+    stopped = [event for event in told if event.kind == "stopped"]
+    assert sorted(event.run for event in stopped) == store.unfinished_names()
+    assert [event.epoch for event in stopped] == [24, 24]
+    assert staged(store) == []
+    assert not multiprocessing.active_children()
+
+
+def test_a_second_signal_stops_at_once(long, source, tmp_path, as_on_a_gpu):
+    store = RunStore(tmp_path)
+
+    def interrupt(event):
+        if event.epoch == 10:
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(long, source, store, progress=interrupt, width=2)
+    assert store.unfinished_names() == []
+    assert staged(store) == []
+    assert not any(store.busy(plan.name) for plan in long)
+
+
 def test_a_real_budget_is_kept(long, source, tmp_path):
     store = RunStore(tmp_path)
     started = time.monotonic()

@@ -139,8 +139,8 @@ def epochs_saved(checkpoint: Path) -> int:
 
 
 @contextmanager
-def until_terminated() -> Iterator[Callable[[], bool]]:
-    """Whether SIGTERM has come; a second one counts as Ctrl-C."""
+def until_signal(*numbers: signal.Signals) -> Iterator[Callable[[], bool]]:
+    """Whether one of these signals has come; a second one counts as Ctrl-C."""
     came = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield came.is_set  # only the main thread may handle signals
@@ -151,8 +151,9 @@ def until_terminated() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         came.set()
 
-    before = signal.signal(signal.SIGTERM, heard)
+    before = {number: signal.signal(number, heard) for number in numbers}
     try:
         yield came.is_set
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

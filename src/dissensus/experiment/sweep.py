@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
+from signal import SIGINT, SIGTERM
 from typing import Any
 
 from dissensus.base.errors import InputError, StoreError
-from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, until_terminated
+from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, until_signal
 from dissensus.experiment.events import ENDS, Event, Progress, event_of
 from dissensus.experiment.making import Maker
 from dissensus.experiment.plan import Plan
@@ -61,8 +62,8 @@ def compare(
     It can be killed at any time and called again. Runs under way leave a checkpoint ``every`` so many seconds, and the
     next call goes on from there. With a ``budget`` of seconds it stops before they are over: no run is begun that will
     not fit in what is left, those under way write their checkpoints, and ``left`` of the outcome names what remains. On
-    SIGTERM it stops like that, too, and on Ctrl-C at once; then KeyboardInterrupt is raised. ``features`` and
-    ``keep_model`` are those of :func:`~dissensus.experiment.carry_out`.
+    SIGTERM it stops like that, too, and on Ctrl-C where a GPU makes epochs short (else it stops at once); then
+    KeyboardInterrupt is raised. ``features`` and ``keep_model`` are those of :func:`~dissensus.experiment.carry_out`.
 
     A run that fails is reported, with the reason, and the others go on; where the store itself cannot be written, the
     sweep ends with that error. ``say`` is given a line where less GPU memory than hoped for slows the sweep down.
@@ -70,26 +71,23 @@ def compare(
     for name, number in (("jobs", jobs), ("width", width)):
         if number < 1:
             raise InputError(f"{name} must be a whole number of at least 1, but is {number}.")
-    limit = Budget(budget)
-    course = Course({plan.name: plan for plan in plans}, store, limit, progress)
-    with until_terminated() as terminated:
-        course.skip_done()
-        if course.waiting:
-            refuse_other_machine(course.waiting.values())
-            on_gpu = device() == "cuda"
-            how = How(engine, width if on_gpu else 1, features, keep_model, every)
-            course.beside = width if on_gpu else jobs
-            course.recall(device_name(), how.width)
-            course.terminated = terminated
-            if on_gpu and len(course.waiting) > 1:
-                with WriterProcess() as writer:
-                    _in_this_process(course, Maker(source, store, how, writer), say)
-            elif on_gpu or jobs == 1 or len(course.waiting) == 1:
-                course.beside = 1
+    course = Course({plan.name: plan for plan in plans}, store, Budget(budget), progress)
+    course.skip_done()
+    if course.waiting:
+        refuse_other_machine(course.waiting.values())
+        on_gpu = device() == "cuda"
+        how = How(engine, width if on_gpu else 1, features, keep_model, every)
+        course.beside = min(width if on_gpu else jobs, len(course.waiting))
+        course.recall(device_name(), how.width)
+        with until_signal(SIGTERM, *([SIGINT] if on_gpu else [])) as course.signalled:
+            if course.beside > 1 and not on_gpu:
+                _in_processes(course, lambda: Worker(source, store, how), course.beside)
+            elif len(course.waiting) == 1 or not on_gpu:
                 _in_this_process(course, Maker(source, store, how), say)
             else:
-                _in_processes(course, lambda: Worker(source, store, how), jobs)
-    if course.waiting and terminated():
+                with WriterProcess() as writer:
+                    _in_this_process(course, Maker(source, store, how, writer), say)
+    if course.waiting and course.signalled():
         raise KeyboardInterrupt
     return course.outcome()
 
@@ -109,7 +107,7 @@ class Course:
         self.under_way: dict[str, Event] = {}
         self.beside = 1
         self.stopped = False
-        self.terminated: Callable[[], bool] = lambda: False
+        self.signalled: Callable[[], bool] = lambda: False
 
     def skip_done(self) -> None:
         """Runs that were begun come first, so that they do not stay so."""
@@ -152,7 +150,7 @@ class Course:
     def stop(self) -> bool:
         """Whether the runs under way shall write their checkpoints now: time for another epoch of each is not left."""
         longest = max((event.pace or 0.0 for event in self.under_way.values()), default=0.0)
-        self.stopped = self.stopped or self.terminated() or self.budget.over(longest)
+        self.stopped = self.stopped or self.signalled() or self.budget.over(longest)
         return self.stopped
 
     def fits(self, plan: Plan) -> bool:
