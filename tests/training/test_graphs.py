@@ -168,7 +168,9 @@ def test_compiled_code_trains_as_plain_steps_do(graph: bool) -> None:
 
 @gpu
 def test_bf16_is_close() -> None:
-    close(run(recipe=replace(RECIPE, precision="bf16")), run(), 0.1)
+    for half, full in zip(run(recipe=replace(RECIPE, precision="bf16")).history, run().history, strict=True):
+        assert half["train_loss"] == pytest.approx(full["train_loss"], abs=0.1)
+        assert half["soft_nll"] == pytest.approx(full["soft_nll"], abs=0.2)
 
 
 @gpu

@@ -29,6 +29,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from dissensus.training.fused.norm import Norm
+from dissensus.training.fused.update import Memory, Rule
 
 # Two names that changed between triton 3.6 and 3.9.
 bring = getattr(tma, "async_load", None) or tma.async_copy_global_to_shared
@@ -51,22 +52,23 @@ class Tiles:
     by_rows: bool = False
 
 
-# By the height of the image. Of about sixteen that were tried for each, the fastest with four runs side by side.
+# By the height of the image. Of about a dozen that were tried for each, the fastest with four runs side by side.
 # From 3.8 on, triton refuses views of shared memory that overlap.
 OVERLAPS = tuple(map(int, triton.__version__.split(".")[:2])) < (3, 8)
 PRODUCT = {
-    32: Tiles(1, 4, 64, 2, 4, by_rows=True) if OVERLAPS else Tiles(1, 4, 64, 3, 4),
+    32: Tiles(1, 4, 64, 1, 4, by_rows=True) if OVERLAPS else Tiles(1, 4, 64, 3, 4),
     16: Tiles(1, 8, 128, 3, 4),
-    8: Tiles(4, 8, 128, 3, 8),
-    4: Tiles(8, 4, 128, 3, 8),
+    8: Tiles(2, 8, 128, 3, 4),
+    4: Tiles(8, 4, 128, 3, 4),
 }
 WEIGHTS = {
     32: Tiles(1, 2, 64, 3, 4, splits=44),
     16: Tiles(1, 4, 128, 3, 8, splits=22),
-    8: Tiles(1, 8, 128, 3, 8, splits=6),
-    4: Tiles(4, 4, 128, 4, 8, splits=1),
+    8: Tiles(1, 8, 128, 3, 8, splits=4),
+    4: Tiles(4, 4, 128, 2, 8),
 }
-PLAIN, MOMENTS, THROUGH_NORM, THROUGH_BLOCK, THROUGH_SHORTCUT = range(5)  # what is done with a product
+# What is done with a product before it goes to memory.
+PLAIN, MOMENTS, THROUGH_NORM, THROUGH_BLOCK, THROUGH_SHORTCUT, EVALUATE, EVALUATE_BLOCK = range(7)
 
 
 def convolution(x: Tensor, weights: Tensor, height: int, norm: Norm | None) -> Tensor:
@@ -100,16 +102,58 @@ def through_block(
     return d
 
 
+def normalised(x: Tensor, weights: Tensor, height: int, norm: Norm, residual: Tensor | None = None) -> Tensor:
+    """relu(norm(convolution) + residual) in evaluation, with the running statistics."""
+    y = x.new_empty((len(x), len(weights)))
+    then = EVALUATE if residual is None else EVALUATE_BLOCK
+    _launch(
+        x,
+        weights,
+        y,
+        height,
+        False,
+        then,
+        norm.mean,
+        norm.var,
+        y,
+        norm,
+        y,
+        y if residual is None else residual,
+        y,
+        None,
+    )
+    return y
+
+
+def updates(height: int) -> bool:
+    """Whether a program has the whole gradient of its weights, and so can update them."""
+    return WEIGHTS[height].splits == 1
+
+
 def weight_gradient(g: Tensor, x: Tensor, height: int, grad: Tensor) -> None:
     """Add the gradient of the weights, (out, 9 * in) in fp32, to ``grad``."""
+    _launch_weights(g, x, height, grad, grad, grad, grad, grad, Rule(0.0, 0.0, False), updates=False)
+
+
+def weight_update(g: Tensor, x: Tensor, height: int, memory: Memory, rate: Tensor, rule: Rule) -> None:
+    """A step of SGD on the weights: their gradient never goes to memory. Where :func:`updates`."""
+    assert memory.half is not None
+    values = memory.values
+    _launch_weights(g, x, height, values, values, memory.momentum, memory.half, rate, rule, updates=True)
+
+
+def _launch_weights(
+    g: Tensor, x: Tensor, height: int, grad: Tensor, values: Tensor, momentum: Tensor, half: Tensor, rate: Tensor,
+    rule: Rule, *, updates: bool,
+) -> None:  # fmt: skip
     tiles = WEIGHTS[height]
     boxes = triton.cdiv(len(x) // height**2, tiles.images) * (height // tiles.rows)
     share = triton.cdiv(boxes, tiles.splits)
     ins, outs = x.shape[1], g.shape[1]
     _weight_gradient[((ins // DEPTH) * 3 * (outs // tiles.columns), triton.cdiv(boxes, share))](
         _boxes(g, height, tiles.images, tiles.rows, tiles.columns), _boxes(x, height, tiles.images, tiles.rows, DEPTH),
-        grad, boxes, share, ins, outs, height, tiles.images, tiles.rows, tiles.columns, DEPTH, tiles.stages,
-        tiles.splits > 1, num_warps=tiles.warps,
+        grad, boxes, share, values, momentum, half, rate, rule.friction, rule.decay, ins, outs, height, tiles.images,
+        tiles.rows, tiles.columns, DEPTH, tiles.stages, updates, rule.nesterov, num_warps=tiles.warps,
     )  # fmt: skip
 
 
@@ -166,7 +210,14 @@ def _convolution(
     r = tile * size + gl.arange(0, size, gl.SliceLayout(1, flat))
     at = gl.expand_dims(r, 1) * outs + gl.expand_dims(c, 0)
     inside = gl.expand_dims(r < pixels, 1)
-    if then >= 2:
+    if then >= 5:
+        slope = gl.rsqrt(gl.load(second + c) + eps) * gl.load(weight + c)
+        shift = gl.load(bias + c) - gl.load(first + c) * slope
+        d = v.to(gl.float32) * gl.expand_dims(slope, 0) + gl.expand_dims(shift, 0)
+        if then == 6:
+            d += gl.load(other + at, mask=inside, other=0.0).to(gl.float32)
+        v = gl.maximum(d, 0.0).to(gl.bfloat16)
+    elif then >= 2:
         mean, r_std = _scale(sums, c, pixels, eps, outs)
         before = gl.load(z + at, mask=inside, other=0.0).to(gl.float32)
         d = v.to(gl.float32)
@@ -179,7 +230,7 @@ def _convolution(
             d = gl.where(gl.load(y + at, mask=inside, other=0.0).to(gl.float32) > 0, d, 0.0)
         v = d.to(gl.bfloat16)
     gl.store(out + at, v, mask=inside)
-    if then >= 1:
+    if then >= 1 and then < 5:
         d = v.to(gl.float32)  # of what is stored, so that sums and numbers belong together
         total = gl.sum(d, 0)
         gl.atomic_add(first + c, total, sem="relaxed")
@@ -316,9 +367,9 @@ def _bring_rows(
 
 @gluon.jit
 def _weight_gradient(
-    g, x, grad, boxes, share, ins: gl.constexpr, outs: gl.constexpr, height: gl.constexpr, images: gl.constexpr,
-    rows: gl.constexpr, columns: gl.constexpr, depth: gl.constexpr, stages: gl.constexpr, shared: gl.constexpr,
-    num_warps: gl.constexpr,
+    g, x, grad, boxes, share, values, momentum, half, rate, friction, decay, ins: gl.constexpr, outs: gl.constexpr,
+    height: gl.constexpr, images: gl.constexpr, rows: gl.constexpr, columns: gl.constexpr, depth: gl.constexpr,
+    stages: gl.constexpr, updates: gl.constexpr, nesterov: gl.constexpr, num_warps: gl.constexpr,
 ):  # fmt: skip
     """grad[o, down, right, i] += sum over pixels of g[pixel, o] x[pixel + (down, right), i].
 
@@ -356,14 +407,31 @@ def _weight_gradient(
     o = o0 + gl.arange(0, columns, gl.SliceLayout(1, mma))
     i = i0 + gl.arange(0, depth, gl.SliceLayout(0, mma))
     at = (gl.expand_dims(o, 1) * 9 + (down + 1) * 3) * ins + gl.expand_dims(i, 0)
-    if shared:
+    if updates:
+        speed = gl.load(rate)
+        _sgd(values + at, momentum + at, half + at, left, speed, friction, decay, nesterov)
+        _sgd(values + at + ins, momentum + at + ins, half + at + ins, middle, speed, friction, decay, nesterov)
+        at += 2 * ins
+        _sgd(values + at, momentum + at, half + at, right, speed, friction, decay, nesterov)
+    else:
         gl.atomic_add(grad + at, left, sem="relaxed")
         gl.atomic_add(grad + at + ins, middle, sem="relaxed")
         gl.atomic_add(grad + at + 2 * ins, right, sem="relaxed")
+
+
+@gluon.jit
+def _sgd(values, momentum, half, d, speed, friction, decay, nesterov: gl.constexpr):
+    """The step of :func:`~dissensus.training.fused.update.update`."""
+    w = gl.load(values)
+    d += decay * w
+    m = friction * gl.load(momentum) + d
+    if nesterov:
+        w -= speed * (d + friction * m)
     else:
-        gl.store(grad + at, left)
-        gl.store(grad + at + ins, middle)
-        gl.store(grad + at + 2 * ins, right)
+        w -= speed * m
+    gl.store(values, w)
+    gl.store(momentum, m)
+    gl.store(half, w.to(gl.bfloat16))
 
 
 @gluon.jit

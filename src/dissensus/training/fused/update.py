@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import triton
 import triton.language as tl
 from torch import Tensor
@@ -9,18 +11,30 @@ from torch import Tensor
 BLOCK = 4096
 
 
-def update(
-    weights: Tensor, grad: Tensor, momentum: Tensor, half: Tensor | None, rate: Tensor, *, friction: float,
-    decay: float, nesterov: bool,
-) -> None:  # fmt: skip
-    """One step of SGD in place, as ``torch.optim.SGD`` takes it; ``friction`` is what it calls momentum.
+@dataclass(frozen=True)
+class Rule:
+    """How SGD changes a weight, as ``torch.optim.SGD`` does; ``friction`` is what it calls momentum."""
 
-    Leaves the gradient zero for the next step, and the weights in half precision where ``half`` is given.
-    """
-    n = weights.numel()
+    friction: float
+    decay: float
+    nesterov: bool
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Weights and their momentum in fp32, and a copy in half precision where there is one."""
+
+    values: Tensor
+    momentum: Tensor
+    half: Tensor | None
+
+
+def update(memory: Memory, grad: Tensor, rate: Tensor, rule: Rule) -> None:
+    """One step of SGD in place. Leaves the gradient zero for the next step."""
+    n = memory.values.numel()
     _update[(triton.cdiv(n, BLOCK),)](
-        weights, grad, momentum, weights if half is None else half, n, rate, friction, decay, nesterov,
-        half is not None, BLOCK, num_warps=8,
+        memory.values, grad, memory.momentum, memory.values if memory.half is None else memory.half, n, rate,
+        rule.friction, rule.decay, rule.nesterov, memory.half is not None, BLOCK, num_warps=8,
     )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import torch
 from torch import Tensor, nn
 
@@ -16,14 +18,18 @@ class Weights:
     Filters lie as (out, height, width, in), the channels-last order, and those of the stem are 32 numbers apart.
     """
 
-    def __init__(self, model: nn.Module, stem: Tensor, half: bool) -> None:
+    def __init__(self, model: nn.Module, stem: Tensor, half: bool, apart: Collection[Tensor] = ()) -> None:
+        """Parameters that are updated ``apart`` lie behind the others, which are the first ``together`` numbers."""
         self.stem = stem
         self.begins: dict[int, int] = {}
-        length = 0
-        for parameter in model.parameters():
+        length = self.together = 0
+        later = {id(parameter) for parameter in apart}
+        for parameter in sorted(model.parameters(), key=lambda parameter: id(parameter) in later):
             self.begins[id(parameter)] = length
             size = len(parameter) * DEPTH if parameter is stem else parameter.numel()
             length += -(-size // ALIGNED) * ALIGNED
+            if id(parameter) not in later:
+                self.together = length
         self.values, self.momentum, self.grad = torch.zeros((3, length), device=stem.device)
         self.half = torch.zeros(length, device=stem.device, dtype=torch.bfloat16) if half else None
         for parameter in model.parameters():
