@@ -50,7 +50,9 @@ def _version(package: str) -> str | None:
 
 
 def _commit() -> str | None:
-    """The commit, with ``+`` where files of the package differ from it."""
+    """The commit, with ``+`` where files of the package differ from it; from the environment where there is no git."""
+    if given := os.environ.get("DISSENSUS_COMMIT"):
+        return given
     git = ["git", "-C", str(HERE.parent)]
     try:
         commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
