@@ -153,18 +153,18 @@ class Course:
         self.stopped = self.stopped or self.signalled() or self.budget.over(longest)
         return self.stopped
 
-    def fits(self, plan: Plan) -> bool:
-        return not self.stop() and self.budget.has(self.seconds(plan.name))
+    def fits(self, name: str) -> bool:
+        return not self.stop() and self.budget.has(self.seconds(name))
 
     def next(self, given: Iterable[str] = ()) -> Plan | None:
         """The first plan that no process is making, and that there is time for."""
-        out_of_question = {*self.under_way, *given}
-        rest = [plan for name, plan in self.waiting.items() if name not in out_of_question]
-        return next((plan for plan in rest if self.fits(plan) and not self.store.busy(plan.name)), None)
+        taken = {*self.under_way, *given}
+        free = (name for name in self.waiting if name not in taken and self.fits(name) and not self.store.busy(name))
+        return next((self.waiting[name] for name in free), None)
 
     def over(self) -> bool:
         """Whether nothing will be begun any more."""
-        return not any(self.fits(plan) for plan in self.waiting.values())
+        return not any(map(self.fits, self.waiting))
 
     def outcome(self) -> Outcome:
         names = {kind: tuple(event.run for event in self.ended if event.kind == kind) for kind in ENDS}
