@@ -1,0 +1,146 @@
+"""Runs that a GPU machine handed over, found by what their plans say; for the scripts that judge them. No training.
+
+Sources are run stores, archives that ``dissensus runs pack`` made, and folders of such archives.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from measure import environment
+
+from dissensus.evaluation import records_of
+from dissensus.experiment import Comparison, Plan
+from dissensus.experiment.defaults import DEFAULTS
+from dissensus.records import RunStore, StoredRun, merge
+
+HERE = Path(__file__).resolve().parent
+CHECKPOINTS = ("best", "last")
+DIGITS = 6
+
+Key = tuple[str, int | str, int, str]  # method, votes an item, seed, precision
+Scores = dict[str, dict[str, float]]  # by checkpoint and metric
+
+
+@contextmanager
+def gathered(sources: Iterable[str | Path]) -> Iterator[list[StoredRun]]:
+    """The runs of all sources. One run with two sets of numbers is refused: nobody should choose between them."""
+    with tempfile.TemporaryDirectory(prefix="dissensus-") as room:
+        store = RunStore(room)
+        merged = merge(store, sources, lambda plan: Plan.from_dict(plan).name)
+        if merged.problems:
+            raise SystemExit("\n".join(merged.problems))
+        if merged.other:
+            raise SystemExit(f"in two sources with other numbers: {', '.join(merged.other)}. Give one source of each.")
+        yield [store.read(name) for name in store.names()]
+
+
+def asked_for(file: str, precision: str, seeds: Sequence[int] | None = None) -> dict[Key, dict[str, Any]]:
+    """What the plans of a comparison file beside this module say, whatever the data; ``seeds`` in place of its own."""
+    comparison = Comparison.read(
+        HERE / file, recipe={"precision": precision}, **({"seeds": list(seeds)} if seeds else {})
+    )
+    default = DEFAULTS[str(comparison.data.name)]
+    recipe = {**default.recipe, **comparison.recipe.model_dump(exclude_unset=True)}
+    unseen = {"name": comparison.data.name, "votes": "0" * 64, "inputs": "0" * 64, "classes": ["-", "-"]}
+    plans = [
+        Plan(
+            data=unseen,
+            method=method,
+            votes=votes,
+            draw="subsample" if votes == "all" else comparison.draw,
+            seeds=seed,
+            split=comparison.split.model_dump(),
+            model={"name": default.model},
+            recipe=recipe,
+        )
+        for seed in comparison.seeds
+        for votes in comparison.votes
+        for method in comparison.methods
+    ]
+    return {key_of(plan): _without_data(plan) for plan in plans}
+
+
+def find(runs: Iterable[StoredRun], asked: Mapping[Key, dict[str, Any]]) -> dict[Key, StoredRun]:
+    """The run of every plan that was asked for; those that are missing are named, and end the program."""
+    found: dict[Key, StoredRun] = {}
+    data = set()
+    for run in runs:
+        plan = Plan.from_dict(run.plan)
+        if asked.get(key_of(plan)) == _without_data(plan):
+            found[key_of(plan)] = run
+            data.add((plan.data.votes, plan.data.inputs))
+    if missing := [key for key in asked if key not in found]:
+        raise SystemExit(f"{len(missing)} of {len(asked)} runs are missing:\n" + "\n".join(map(_told, missing)))
+    if len(data) > 1:
+        raise SystemExit("the runs are of different votes or inputs under one name.")
+    return found
+
+
+def key_of(plan: Plan) -> Key:
+    return plan.method, plan.votes, plan.seeds.split, plan.recipe.precision
+
+
+def scores_of(run: StoredRun) -> Scores:
+    """Every metric against the votes at both checkpoints, without a temperature."""
+    scores: Scores = {checkpoint: {} for checkpoint in CHECKPOINTS}
+    for record in records_of(run):
+        if not record.tempered and record.against == "human":
+            scores[record.checkpoint][record.metric] = record.value
+    return scores
+
+
+def made_on(runs: Iterable[StoredRun]) -> dict[str, Any]:
+    """Where the runs were made, as they tell it themselves: every value that occurs."""
+    about = [run.about for run in runs]
+    told = {
+        "device": [one.get("device") for one in about],
+        "dissensus": [one.get("dissensus") for one in about],
+        "commit": [one.get("commit") for one in about],
+        "python": [one.get("python") for one in about],
+        "torch": [one.get("packages", {}).get("torch") for one in about],
+        "width": [one.get("width") for one in about],
+        "engine": [json.dumps(one.get("engine"), sort_keys=True) for one in about],
+    }
+    return {name: sorted(set(values) - {None}) for name, values in told.items()} | {
+        "resumed": sum(bool(one.get("resumed_at")) for one in about)
+    }
+
+
+def write(out: Path, result: Mapping[str, Any], runs: Iterable[StoredRun], command: str, made_by: list[str]) -> None:
+    """The result with the commands that made it, where the runs were made and where they were judged."""
+    told = {
+        "command": command,
+        "runs_made_by": made_by,
+        "environment": environment(),
+        "runs_made_on": made_on(runs),
+        "result": _rounded(result),
+    }
+    text = json.dumps(told, indent=2, sort_keys=True, allow_nan=False)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text + "\n", encoding="utf-8")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_rounded(inner) for inner in value]
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def _without_data(plan: Plan) -> dict[str, Any]:
+    content = plan.to_dict()
+    content["data"] = content["data"]["name"]
+    del content["versions"]
+    return content
+
+
+def _told(key: Key) -> str:
+    method, votes, seed, precision = key
+    return f"  {method}, {votes} votes, seed {seed}, {precision}"
