@@ -145,6 +145,14 @@ def gate(cells: Sequence[Mapping[str, Any]], contrasts: Sequence[Mapping[str, An
     return PASSED if within and hold else UNDECIDED
 
 
+def second_look(found: Found) -> dict[str, Any]:
+    """All twelve seeds; only where the first six have decided nothing."""
+    first = judge(found, SEEDS)["verdict"]
+    if first != UNDECIDED:
+        raise SystemExit(f"the first look has decided: {first}. The rule has no second one then.")
+    return judge(found, SEEDS + MORE_SEEDS) | {"first_look": first}
+
+
 def by_run(found: Found, names: Mapping[Key, str]) -> list[dict[str, Any]]:
     """A row a run with its metrics, but for those that are not finite since it diverged."""
     return [
@@ -200,16 +208,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with gathered(given.sources) as runs:
         chosen = find(runs, asked)
         found = {key: scores_of(run) for key, run in chosen.items()}
-        result = judge(found, seeds)
-        if given.more:
-            first = judge(found, SEEDS)["verdict"]
-            if first != UNDECIDED:
-                raise SystemExit(f"the first look has decided: {first}. The rule has no second one then.")
-            result["first_look"] = first
+        result = second_look(found) if given.more else judge(found, SEEDS)
         result["runs"] = by_run(found, {key: run.name for key, run in chosen.items()})
         show(result, Console())
         command = f"python benchmarks/gate.py {'--more ' if given.more else ''}STORE"
-        write(given.out, result, chosen.values(), command, commands(given.more))
+        write(given.out, result, [run.about for run in chosen.values()], command, commands(given.more))
 
 
 if __name__ == "__main__":

@@ -95,9 +95,9 @@ def scores_of(run: StoredRun) -> Scores:
     return scores
 
 
-def made_on(runs: Iterable[StoredRun]) -> dict[str, Any]:
-    """Where the runs were made, as they tell it themselves: every value that occurs."""
-    about = [run.about for run in runs]
+def made_on(abouts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Where runs were made, as their ``about.json`` tells it: every value that occurs."""
+    about = list(abouts)
     told = {
         "device": [one.get("device") for one in about],
         "dissensus": [one.get("dissensus") for one in about],
@@ -112,13 +112,15 @@ def made_on(runs: Iterable[StoredRun]) -> dict[str, Any]:
     }
 
 
-def write(out: Path, result: Mapping[str, Any], runs: Iterable[StoredRun], command: str, made_by: list[str]) -> None:
+def write(
+    out: Path, result: Mapping[str, Any], abouts: Iterable[Mapping[str, Any]], command: str, made_by: list[str]
+) -> None:
     """The result with the commands that made it, where the runs were made and where they were judged."""
     told = {
         "command": command,
         "runs_made_by": made_by,
         "environment": environment(),
-        "runs_made_on": made_on(runs),
+        "runs_made_on": made_on(abouts),
         "result": _rounded(result),
     }
     text = json.dumps(told, indent=2, sort_keys=True, allow_nan=False)

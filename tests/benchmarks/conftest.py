@@ -45,10 +45,7 @@ def plan_of(method: str, votes: int | str, seed: int, precision: str, select: fl
 
 
 def predictions(nll: float, wrong: int = 0) -> dict[str, np.ndarray]:
-    """Two classes, every item unanimously the first: soft NLL and KL are ``nll`` for the items that are right.
-
-    The first ``wrong`` items are told wrong, with the probability that they are right cut to a third of one half.
-    """
+    """Two classes, almost all votes for the first; the model gives it exp(-nll), but 1/6 for the first ``wrong``."""
     right = np.full(ITEMS, np.exp(-nll))
     right[:wrong] = 1 / 6
     right = right * (1 - 1e-6 * np.arange(ITEMS))  # no two alike: the entropies can be ranked
@@ -80,12 +77,13 @@ def add() -> Callable[..., str]:
         nll: float,
         wrong: int = 0,
         select: float = 0.0,
+        about: dict | None = None,
         **changes: np.ndarray,
     ) -> str:
         plan = plan_of(method, votes, seed, precision, select)
         history = [{"epoch": 0, "soft_nll": nll}, {"epoch": 1, "soft_nll": nll}]
         with store.claim(plan.name) as staging:
-            write_run(staging, plan.to_dict(), ABOUT, history, predictions(nll, wrong) | changes)
+            write_run(staging, plan.to_dict(), ABOUT | (about or {}), history, predictions(nll, wrong) | changes)
         return plan.name
 
     return call

@@ -25,12 +25,12 @@ def gate() -> ModuleType:
     return gate
 
 
-def scores(gate: ModuleType, scale: float = 1.0) -> dict:
+def scores(gate: ModuleType, scale: float = 1.0, seeds: tuple[int, ...] = ()) -> dict:
     """What runs scored, as ``judge`` takes it: bf16 is TF32 and noise, multipass is .03 below soft."""
     found = {}
     for method in gate.METHODS:
         for votes in gate.VOTES:
-            for i, seed in enumerate(gate.SEEDS):
+            for i, seed in enumerate(seeds or gate.SEEDS):
                 for precision in ("tf32", "bf16"):
                     value = 0.5 + 0.01 * i - 0.03 * (method == "multipass") + scale * NOISE[i] * (precision == "bf16")
                     row = dict.fromkeys(gate.MARGINS, value) | {"accuracy": 0.87 + value / 10}
@@ -176,21 +176,20 @@ def test_a_diverged_run_fails_the_gate(gate: ModuleType, add: Callable, tmp_path
     assert "a run diverged" in capsys.readouterr().out
 
 
-def test_the_second_look_comes_only_after_an_undecided_first(gate: ModuleType, add: Callable, tmp_path: Path) -> None:
-    decided, open_yet = RunStore(tmp_path / "decided"), RunStore(tmp_path / "open")
-    for store, scale in ((decided, 1.0), (open_yet, 8.0)):
-        fill(store, add, gate.SEEDS, scale)
-        fill(store, add, gate.MORE_SEEDS, 0.5)
-    out = ["--out", str(tmp_path / "gate.json")]
+def test_the_second_look_comes_only_after_an_undecided_first(gate: ModuleType) -> None:
+    more = scores(gate, 0.5, gate.MORE_SEEDS)
     with pytest.raises(SystemExit, match="the first look has decided: passed"):
-        gate.main(["--more", str(decided.path), *out])
-    gate.main([str(open_yet.path), *out])
-    assert json.loads((tmp_path / "gate.json").read_text())["result"]["verdict"] == "undecided (more seeds)"
-    gate.main(["--more", str(open_yet.path), *out])
-    told = json.loads((tmp_path / "gate.json").read_text())
-    assert told["result"]["first_look"] == "undecided (more seeds)"
-    assert told["result"]["verdict"] == "passed"
-    assert told["runs_made_by"][-1].endswith("--seeds 106,107,108,109,110,111")
+        gate.second_look(scores(gate) | more)
+    told = gate.second_look(scores(gate, scale=8.0) | more)
+    assert (told["first_look"], told["verdict"]) == ("undecided (more seeds)", "passed")
+    assert len(told["seeds"]) == 12
+
+
+def test_the_second_look_asks_for_all_twelve_seeds(gate: ModuleType, add: Callable, tmp_path: Path) -> None:
+    fill(RunStore(tmp_path / "runs"), add, gate.SEEDS)
+    with pytest.raises(SystemExit, match=r"48 of 96 runs are missing:\n  soft, 5 votes, seed 106, tf32"):
+        gate.main(["--more", str(tmp_path / "runs")])
+    assert gate.commands(more=True)[-1].endswith("--seeds 106,107,108,109,110,111")
 
 
 def test_two_sets_of_numbers_for_one_run_are_refused(gate: ModuleType, add: Callable, tmp_path: Path) -> None:
