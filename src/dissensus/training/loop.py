@@ -151,8 +151,8 @@ class Run:
     def epochs(self) -> Iterator[None]:
         """Train. Comes back after every epoch but the last, so that other runs have their turns."""
         rates = rates_of(self.recipe, self.device)
-        # On a GPU the numbers of an epoch are read when the next one is under way, so it never waits for Python.
-        behind = 1 if self.device.type == "cuda" else 0
+        # On a GPU the numbers of an epoch are read when the one after the next is enqueued: it never waits for Python.
+        behind = 2 if self.device.type == "cuda" else 0
         for epoch in range(len(self.history), self.recipe.epochs):
             with self.turn() as reseed:
                 started = Moment(self.device)

@@ -79,6 +79,13 @@ def convolution(x: Tensor, weights: Tensor, height: int, norm: Norm | None) -> T
     return z
 
 
+def gradient(g: Tensor, weights: Tensor, height: int) -> Tensor:
+    """The gradient of a convolution's input, and nothing else."""
+    d = g.new_empty((len(g), weights.shape[1] // 9))
+    _launch(g, weights, d, height, True, PLAIN, d, d, d, None, d, d, d, None)
+    return d
+
+
 def through_norm(g: Tensor, weights: Tensor, height: int, z: Tensor, norm: Norm) -> Tensor:
     """The gradient before relu(norm(z)) that the convolution saw; weight and bias of the norm get theirs."""
     d = torch.empty_like(z)

@@ -66,22 +66,39 @@ def _launch(x: Tensor, weights: Tensor, height: int, norm: Norm | None, then: in
     return z
 
 
+def gradient(g: Tensor, weights: Tensor, g1: Tensor, weights1: Tensor, height: int) -> Tensor:
+    """The gradient of what a 3x3 (g) and a 1x1 convolution (g1) saw."""
+    d = g.new_empty((4 * len(g), weights1.shape[1]))
+    _launch_back(g, weights, g1, weights1, height, d, d, None, d)
+    return d
+
+
 def through_block(
     g: Tensor, weights: Tensor, g1: Tensor, weights1: Tensor, height: int, z: Tensor, norm: Norm, y: Tensor
 ) -> Tensor:
-    """The gradient before y = relu(norm(z) + residual), which a 3x3 (g) and a 1x1 convolution (g1) saw."""
+    """The same before y = relu(norm(z) + residual); weight and bias of the norm get theirs."""
+    d = z.new_empty(z.shape)
+    _launch_back(g, weights, g1, weights1, height, d, z, norm, y)
+    return d
+
+
+def _launch_back(
+    g: Tensor, weights: Tensor, g1: Tensor, weights1: Tensor, height: int, d: Tensor, z: Tensor, norm: Norm | None,
+    y: Tensor,
+) -> None:  # fmt: skip
     small = height // 2
     tiles, ins, outs = BACK[small], g.shape[1], z.shape[1]
-    d = z.new_empty(z.shape)
     images = len(g) // small**2
     block = [DEPTH, tiles.columns]
+    bias_grad, weight_grad, sums, eps = (d, d, d, 0.0)
+    if norm is not None:
+        bias_grad, weight_grad, sums, eps = norm.bias_grad, norm.weight_grad, norm.sums, norm.eps
     _back[(outs // tiles.columns, triton.cdiv(images, tiles.images) * (small // tiles.rows), 4)](
         _boxes(g, small, tiles.images, tiles.rows, DEPTH), TensorDescriptor.from_tensor(weights, block, MATRIX),
         _boxes(g1, small, tiles.images, tiles.rows, DEPTH), TensorDescriptor.from_tensor(weights1, block, MATRIX),
-        d, norm.bias_grad, norm.weight_grad, len(g), z, norm.sums, norm.eps, y, ins, outs, small, tiles.images,
-        tiles.rows, tiles.columns, DEPTH, tiles.stages, num_warps=tiles.warps,
+        d, bias_grad, weight_grad, len(g), z, sums, eps, y, ins, outs, small, tiles.images, tiles.rows, tiles.columns,
+        DEPTH, norm is not None, tiles.stages, num_warps=tiles.warps,
     )  # fmt: skip
-    return d
 
 
 def weight_gradient(g: Tensor, x: Tensor, height: int, grad: Tensor) -> None:
@@ -187,7 +204,7 @@ def _bring_forward(
 def _back(
     g, w, g1, w1, out, bias_grad, weight_grad, cells, z, sums, eps, y, ins: gl.constexpr, outs: gl.constexpr,
     small: gl.constexpr, images: gl.constexpr, rows: gl.constexpr, columns: gl.constexpr, depth: gl.constexpr,
-    stages: gl.constexpr, num_warps: gl.constexpr,
+    through: gl.constexpr, stages: gl.constexpr, num_warps: gl.constexpr,
 ):  # fmt: skip
     size: gl.constexpr = images * rows * small
     tile = gl.program_id(1)
@@ -229,14 +246,15 @@ def _back(
     pixel = (r // small * 2 + odd_row) * (2 * small) + r % small * 2 + odd_column
     at = gl.expand_dims(pixel, 1) * outs + gl.expand_dims(c, 0)
     inside = gl.expand_dims(r < cells, 1)
-    mean, r_std = _scale(sums, c, 4 * cells, eps, outs)
-    before = gl.load(z + at, mask=inside, other=0.0).to(gl.float32)
-    d = gl.where(gl.load(y + at, mask=inside, other=0.0).to(gl.float32) > 0, v.to(gl.float32), 0.0)
-    v = d.to(gl.bfloat16)
+    if through:
+        mean, r_std = _scale(sums, c, 4 * cells, eps, outs)
+        before = gl.load(z + at, mask=inside, other=0.0).to(gl.float32)
+        d = gl.where(gl.load(y + at, mask=inside, other=0.0).to(gl.float32) > 0, v.to(gl.float32), 0.0)
+        v = d.to(gl.bfloat16)
+        d = v.to(gl.float32)
+        gl.atomic_add(bias_grad + c, gl.sum(d, 0), sem="relaxed")
+        gl.atomic_add(weight_grad + c, gl.sum(d * (before - gl.expand_dims(mean, 0)), 0) * r_std, sem="relaxed")
     gl.store(out + at, v, mask=inside)
-    d = v.to(gl.float32)
-    gl.atomic_add(bias_grad + c, gl.sum(d, 0), sem="relaxed")
-    gl.atomic_add(weight_grad + c, gl.sum(d * (before - gl.expand_dims(mean, 0)), 0) * r_std, sem="relaxed")
 
 
 @gluon.jit
