@@ -59,6 +59,7 @@ from dissensus.stats import equivalence
 PLAN = "gate.toml"
 METHODS = ("soft", "multipass")
 VOTES = (5, "all")
+PRECISIONS = ("tf32", "bf16")
 SEEDS = (100, 101, 102, 103, 104, 105)
 MORE_SEEDS = (106, 107, 108, 109, 110, 111)
 MARGINS = {"soft_nll": 0.025, "kl": 0.025, "accuracy": 0.01, "soft_brier": 0.01, "entropy_correlation": 0.02}
@@ -82,17 +83,18 @@ def judge_cell(tf32: Sequence[float], bf16: Sequence[float], margin: float) -> d
     return {"verdict": verdict, "margin": margin} | {name: float(value) for name, value in numbers.items()}
 
 
-def judge_contrast(by_precision: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def judge_contrast(tf32: np.ndarray, bf16: np.ndarray) -> dict[str, Any]:
     """Soft minus multipass, a number a seed, in both precisions: a clear difference has one sign and one size."""
-    if not all(np.isfinite(values).all() for values in by_precision.values()):
+    if not np.isfinite([*tf32, *bf16]).all():
         return {"holds": False, "diverged": True}
-    tf32, bf16 = (_mean_and_error(by_precision[precision]) for precision in ("tf32", "bf16"))
-    change = _mean_and_error(by_precision["bf16"] - by_precision["tf32"])
-    clear = any(abs(one["difference"]) > CLEAR * one["se"] for one in (tf32, bf16))
-    same_sign = tf32["difference"] * bf16["difference"] > 0
+    first, second, change = map(_mean_and_error, (tf32, bf16, bf16 - tf32))
+    clear = any(abs(one["difference"]) > CLEAR * one["se"] for one in (first, second))
+    same_sign = first["difference"] * second["difference"] > 0
     same_size = abs(change["difference"]) <= CLEAR * change["se"]
-    told = {"tf32": tf32, "bf16": bf16, "bf16_minus_tf32": change}
-    return told | {
+    return {
+        "tf32": first,
+        "bf16": second,
+        "bf16_minus_tf32": change,
         "clear": clear,
         "same_sign": same_sign,
         "same_size": same_size,
@@ -113,9 +115,13 @@ def judge(found: Found, seeds: Sequence[int]) -> dict[str, Any]:
     def values(method: str, votes: int | str, precision: str, checkpoint: str, metric: str) -> list[float]:
         return [found[method, votes, seed, precision][checkpoint][metric] for seed in seeds]
 
+    def soft_minus_multipass(votes: int | str, precision: str, checkpoint: str) -> np.ndarray:
+        soft, multipass = (np.array(values(method, votes, precision, checkpoint, "soft_nll")) for method in METHODS)
+        return soft - multipass
+
     cells = [
         {"method": method, "votes": votes, "checkpoint": checkpoint, "metric": metric}
-        | judge_cell(*(values(method, votes, p, checkpoint, metric) for p in ("tf32", "bf16")), margin)
+        | judge_cell(*(values(method, votes, p, checkpoint, metric) for p in PRECISIONS), margin=margin)
         for method in METHODS
         for votes in VOTES
         for checkpoint in CHECKPOINTS
@@ -123,12 +129,7 @@ def judge(found: Found, seeds: Sequence[int]) -> dict[str, Any]:
     ]
     contrasts = [
         {"votes": votes, "checkpoint": checkpoint, "counts": checkpoint == "best"}
-        | judge_contrast(
-            {
-                precision: np.subtract(*(values(m, votes, precision, checkpoint, "soft_nll") for m in METHODS))
-                for precision in ("tf32", "bf16")
-            }
-        )
+        | judge_contrast(*(soft_minus_multipass(votes, p, checkpoint) for p in PRECISIONS))
         for votes in VOTES
         for checkpoint in CHECKPOINTS
     ]
@@ -192,7 +193,7 @@ def show(result: Mapping[str, Any], console: Console) -> None:
 
 def commands(more: bool) -> list[str]:
     """What made the runs."""
-    first = [f"dissensus compare benchmarks/{PLAN} --recipe precision={p} --store STORE" for p in ("tf32", "bf16")]
+    first = [f"dissensus compare benchmarks/{PLAN} --recipe precision={p} --store STORE" for p in PRECISIONS]
     seeds = ",".join(map(str, MORE_SEEDS))
     return first + ([f"{command} --seeds {seeds}" for command in first] if more else [])
 
@@ -204,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=HERE / "results" / "gate.json")
     given = parser.parse_args(arguments)
     seeds = SEEDS + MORE_SEEDS if given.more else SEEDS
-    asked = {key: plan for p in ("tf32", "bf16") for key, plan in asked_for(PLAN, p, seeds).items()}
+    asked = {key: plan for p in PRECISIONS for key, plan in asked_for(PLAN, p, seeds).items()}
     with gathered(given.sources) as runs:
         chosen = find(runs, asked)
         found = {key: scores_of(run) for key, run in chosen.items()}

@@ -75,7 +75,7 @@ def test_a_cell_is_judged_by_the_interval_of_a_paired_t_test(gate: ModuleType) -
     ],
 )
 def test_a_clear_contrast_keeps_its_sign_and_size(gate: ModuleType, tf32: float, bf16: float, holds: bool) -> None:
-    told = gate.judge_contrast({"tf32": tf32 + NOISE, "bf16": bf16 + NOISE[::-1]})
+    told = gate.judge_contrast(tf32 + NOISE, bf16 + NOISE[::-1])
     assert told["holds"] is holds
     np.testing.assert_allclose(told["tf32"]["se"], scipy_stats.sem(NOISE))
 
