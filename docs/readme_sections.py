@@ -11,6 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from training_section import training
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -79,7 +81,11 @@ def speed() -> str:
     )
 
 
-SECTIONS = {"demo": demo, "speed": speed}
+def training_here() -> str:
+    return training(ROOT / "benchmarks" / "results")
+
+
+SECTIONS = {"demo": demo, "training": training_here, "speed": speed}
 
 
 def _json(path: str) -> dict[str, Any]:
