@@ -50,9 +50,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from stored_runs import CHECKPOINTS, HERE, Key, Scores, asked_for, find, gathered, scores_of, write
+from stored_runs import CHECKPOINTS, HERE, Key, Scores, asked_for, find, gathered, scores_of, table, tell, write
 
 from dissensus.stats import equivalence
 
@@ -166,29 +164,29 @@ def by_run(found: Found, names: Mapping[Key, str]) -> list[dict[str, Any]]:
     ]
 
 
-def show(result: Mapping[str, Any], console: Console) -> None:
-    table = Table("method", "votes", "epoch", "metric", "TF32", "bf16", "bf16 - TF32", "90 % interval", "margin", "")
+def show(result: Mapping[str, Any]) -> None:
+    rows = table("method", "votes", "epoch", "metric", "TF32", "bf16", "bf16 - TF32", "90 % interval", "margin", "")
     for cell in result["cells"]:
         place = [cell["method"], str(cell["votes"]), cell["checkpoint"], cell["metric"]]
         if "diverged" in cell:
-            table.add_row(*place, *["-"] * 5, "outside: a run diverged")
+            rows.add_row(*place, *["-"] * 5, "outside: a run diverged")
             continue
         numbers = [f"{cell['tf32']:.4f}", f"{cell['bf16']:.4f}", f"{cell['difference']:+.4f}"]
         interval = f"[{cell['low']:+.4f}, {cell['high']:+.4f}]"
-        table.add_row(*place, *numbers, interval, f"{cell['margin']:g}", cell["verdict"])
-    console.print(table)
+        rows.add_row(*place, *numbers, interval, f"{cell['margin']:g}", cell["verdict"])
+    tell(rows)
     for contrast in result["contrasts"]:
         told = f"soft - multipass, soft NLL, {contrast['votes']} votes, {contrast['checkpoint']} epoch: "
         if "diverged" in contrast:
-            console.print(told + "a run diverged", highlight=False)
+            tell(told + "a run diverged")
             continue
         parts = [
             f"{name} {contrast[key]['difference']:+.4f} ± {contrast[key]['se']:.4f}"
             for key, name in (("tf32", "TF32"), ("bf16", "bf16"), ("bf16_minus_tf32", "change"))
         ]
         holds = "holds" if contrast["holds"] else "does not hold"
-        console.print(told + ", ".join(parts) + f" (SE): {holds}" + ("" if contrast["counts"] else ", does not count"))
-    console.print(f"The gate, seeds {result['seeds'][0]} to {result['seeds'][-1]}: [bold]{result['verdict']}[/]")
+        tell(told + ", ".join(parts) + f" (SE): {holds}" + ("" if contrast["counts"] else ", does not count"))
+    tell(f"The gate, seeds {result['seeds'][0]} to {result['seeds'][-1]}: [bold]{result['verdict']}[/]")
 
 
 def commands(more: bool) -> list[str]:
@@ -211,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = {key: scores_of(run) for key, run in chosen.items()}
         result = second_look(found) if given.more else judge(found, SEEDS)
         result["runs"] = by_run(found, {key: run.name for key, run in chosen.items()})
-        show(result, Console())
+        show(result)
         command = f"python benchmarks/gate.py {'--more ' if given.more else ''}STORE"
         write(given.out, result, [run.about for run in chosen.values()], command, commands(given.more))
 

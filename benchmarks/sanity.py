@@ -29,9 +29,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from stored_runs import HERE, Scores, asked_for, find, gathered, scores_of, write
+from stored_runs import HERE, Scores, asked_for, find, gathered, scores_of, table, tell, write
 
 PLAN = "sanity.toml"
 PRECISION = "bf16"
@@ -86,19 +84,19 @@ def judge_all(found: Mapping[str, Mapping[int, Scores]]) -> list[dict[str, Any]]
     return rows
 
 
-def show(rows: Sequence[Mapping[str, Any]], console: Console) -> None:
-    table = Table("method", "metric", "ours", "published", "z", "")
+def show(rows: Sequence[Mapping[str, Any]]) -> None:
+    shown = table("method", "metric", "ours", "published", "z", "")
     for row in rows:
         ours = "diverged" if "diverged" in row else f"{row['ours']:.4f} ± {row['ours_sd']:.4f}"
         z = "-" if "diverged" in row else f"{row['z']:+.1f}"
         cells = [row["method"], row["metric"], ours, f"{row['published']:.4f} ± {row['published_sd']:.4f}", z]
-        table.add_row(*cells, row["verdict"])
-    console.print(table)
+        shown.add_row(*cells, row["verdict"])
+    tell(shown)
     differ = [row for row in rows if row["verdict"] == DIFFERS]
-    console.print(f"{len(rows) - len(differ)} of {len(rows)} agree.", highlight=False)
+    tell(f"{len(rows) - len(differ)} of {len(rows)} agree.")
     for row in differ:
         note = row.get("note", "say why in benchmarks/sanity_notes.toml")
-        console.print(f"{row['method']}, {row['metric']}: {note}", highlight=False, markup=False)
+        tell(f"{row['method']}, {row['metric']}: {note}", markup=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -112,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for (method, _, seed, _), run in chosen.items():
             found.setdefault(method, {})[seed] = scores_of(run)
         rows = judge_all(found)
-        show(rows, Console())
+        show(rows)
         result = {
             "rows": rows,
             "runs": [

@@ -25,9 +25,7 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from stored_runs import CHECKPOINTS, HERE, Scores, gathered, scores_of, write
+from stored_runs import CHECKPOINTS, HERE, Scores, gathered, scores_of, table, tell, write
 
 from dissensus.records import StoredRun
 
@@ -111,17 +109,14 @@ def same_bits(plans: Plans) -> dict[str, int]:
     return {"pairs": len(pairs), "identical": sum(pairs)}
 
 
-def show(result: Mapping[str, Any], console: Console) -> None:
-    table = Table("epoch", "metric", "SD of repetitions", "beside - alone", "SE that the spread gives it")
+def show(result: Mapping[str, Any]) -> None:
+    rows = table("epoch", "metric", "SD of repetitions", "beside - alone", "SE that the spread gives it")
     for row in result["rows"]:
         change = [f"{row[key]:{form}}" if key in row else "-" for key, form in CHANGE.items()]
-        table.add_row(row["checkpoint"], row["metric"], f"{row['sd_alone']:.5f}", *change)
-    console.print(table)
+        rows.add_row(row["checkpoint"], row["metric"], f"{row['sd_alone']:.5f}", *change)
+    tell(rows)
     bits = result["same_bits"]
-    console.print(
-        f"{result['plans']} plans; {bits['identical']} of {bits['pairs']} pairs of repetitions agree to the last bit.",
-        highlight=False,
-    )
+    tell(f"{result['plans']} plans; {bits['identical']} of {bits['pairs']} pairs of repetitions agree to the last bit.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -142,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for one in everything
         ],
     }
-    show(result, Console())
+    show(result)
     made_by = [
         "dissensus compare benchmarks/spread.toml --seeds 100,101,102,103 --width 1 --store ALONE-N",
         "dissensus compare benchmarks/spread.toml --width 8 --store BESIDE",

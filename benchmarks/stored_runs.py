@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from measure import environment
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
 from dissensus.evaluation import records_of
 from dissensus.experiment import Comparison, Plan
@@ -22,6 +25,7 @@ from dissensus.records import RunStore, StoredRun, merge
 HERE = Path(__file__).resolve().parent
 CHECKPOINTS = ("best", "last")
 DIGITS = 6
+WIDE = 144  # columns
 
 Key = tuple[str, int | str, int, str]  # method, votes an item, seed, precision
 Scores = dict[str, dict[str, float]]  # by checkpoint and metric
@@ -126,6 +130,15 @@ def write(
     text = json.dumps(told, indent=2, sort_keys=True, allow_nan=False)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text + "\n", encoding="utf-8")
+
+
+def tell(what: Table | str, markup: bool = True) -> None:
+    """Print, wide enough for every table here; where there is no terminal, rich would take 80 columns."""
+    Console(width=max(WIDE, Console().width), highlight=False, markup=markup).print(what)
+
+
+def table(*columns: str) -> Table:
+    return Table(*columns, box=SIMPLE_HEAD, pad_edge=False)
 
 
 def _rounded(value: Any) -> Any:
