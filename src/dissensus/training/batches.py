@@ -52,6 +52,10 @@ class Batches:
     seed: int
     device: torch.device
 
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+        return -(-len(self.inputs) // self.recipe.batch_size)
+
     def __call__(self, epoch: int) -> Iterator[Batch]:
         n_items, size, device = len(self.inputs), self.recipe.batch_size, self.device
         order = torch.from_numpy(permutation(n_items, self.seed, "order", epoch))

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from time import monotonic
 from typing import Any
 
@@ -34,6 +35,8 @@ from dissensus.training.precision import arithmetic
 from dissensus.training.randomness import Reseed
 from dissensus.training.readings import Moment, Reading
 from dissensus.training.recipe import Recipe, Seeds
+
+STEPS_A_TURN = 8  # on a GPU
 
 
 class Stopped(DissensusError):
@@ -101,8 +104,8 @@ def fit(
     """
     job = Job(make_model, inputs, deliver, recipe, seed, held_out, select_on, progress, checkpoint, features)
     run = Run(job, engine, Lane())
-    for _ in run.epochs():
-        if stop is not None and stop():
+    for over in run.epochs():
+        if over and stop is not None and stop():
             raise run.stop()
     return run.fitted()
 
@@ -148,19 +151,31 @@ class Run:
         self.readings: deque[Reading] = deque()
         self.saved_at = monotonic(), len(self.history)
 
-    def epochs(self) -> Iterator[None]:
-        """Train. Comes back after every epoch but the last, so that other runs have their turns."""
-        rates = rates_of(self.recipe, self.device)
-        # On a GPU the numbers of an epoch are read when the one after the next is enqueued: it never waits for Python.
-        behind = 2 if self.device.type == "cuda" else 0
-        for epoch in range(len(self.history), self.recipe.epochs):
-            with self.turn() as reseed:
-                started = Moment(self.device)
-                reseed(self.seeds.order, "layers", epoch)  # dropout, and whatever else a model draws
-                total = torch.zeros((), device=self.device)  # to read the loss in every step would wait for the device
-                for x, y, share, partner in self.batches(epoch):
-                    total += self.learner.step(x, y, rates[epoch], share, partner) * len(y)
+    def epochs(self) -> Iterator[bool]:
+        """Train, turn by turn, so that other runs have theirs in between; True is the end of an epoch, but the last.
 
+        On a CPU a turn is an epoch. On a GPU it is a few steps: a stream takes about ten graphs and then makes its
+        caller wait, while the streams of other runs would run dry.
+        """
+        rates = rates_of(self.recipe, self.device)
+        a_turn = STEPS_A_TURN if self.device.type == "cuda" else len(self.batches)
+        # On a GPU the numbers of an epoch are read at the end of the next one, so it never waits for Python.
+        behind = 1 if self.device.type == "cuda" else 0
+        for epoch in range(len(self.history), self.recipe.epochs):
+            with self.turn():
+                started = Moment(self.device)
+                total = torch.zeros((), device=self.device)  # to read the loss in every step would wait for the device
+                batches = self.batches(epoch)
+            for first in range(0, len(self.batches), a_turn):
+                with self.turn() as reseed:
+                    # dropout, and whatever else a model draws
+                    reseed(self.seeds.order, "layers", epoch, *([first] if first else []))
+                    for x, y, share, partner in islice(batches, a_turn):
+                        total += self.learner.step(x, y, rates[epoch], share, partner) * len(y)
+                if first + a_turn < len(self.batches):
+                    yield False
+
+            with self.turn():
                 self.logits = self.watch.logits(self.learner.logits)
                 scores = self.watch.scores(self.logits)
                 if self.best is not None:
@@ -172,7 +187,7 @@ class Run:
                 self.read(behind)
             if epoch + 1 < self.recipe.epochs:
                 self.save_if_due(epoch + 1)
-                yield
+                yield True
         with self.turn():
             self.read(0)
 

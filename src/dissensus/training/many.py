@@ -58,8 +58,8 @@ def side_by_side(
     out, the run that it happened to starts again (from its checkpoint, if it has one) when there is room, fewer go side
     by side from then on, and ``say`` is told so in a line.
 
-    ``stop`` is asked after every epoch. When it says True, no further job is taken, every run under way writes its
-    checkpoint, if it has one, and ends with :class:`~dissensus.training.Stopped`.
+    ``stop`` is asked after every turn. When it says True, no further job is taken, every run under way goes on to the
+    end of its epoch, writes its checkpoint, if it has one, and ends with :class:`~dissensus.training.Stopped`.
     """
     if isinstance(width, bool) or not isinstance(width, int) or width < 1:
         raise InputError(f"width must be a whole number of at least 1, but is {width!r}.")
@@ -67,22 +67,38 @@ def side_by_side(
 
 
 class _UnderWay:
-    """A job in its lane. A turn is an epoch; the first one makes the run, the last one returns what it gives."""
+    """A job in its lane. The first turn makes the run, and the last one returns what it gives."""
 
     def __init__(self, job: Job, lane: Lane, engine: Engine) -> None:
         self.job, self.lane, self.engine = job, lane, engine
         self.turns = self._turns()
+        self.between = False  # two epochs
 
-    def _turns(self) -> Generator[None, None, Fitted]:
+    def _turns(self) -> Generator[bool, None, Fitted]:
         self.run = Run(self.job, self.engine, self.lane)
         yield from self.run.epochs()
         return self.run.fitted()
+
+    def turn(self) -> None:
+        """A turn; StopIteration with what the run gives, if it was the last."""
+        self.between = next(self.turns)
+
+    def stop(self) -> Ended:
+        """To the end of the epoch, and a checkpoint."""
+        try:
+            while not self.between:
+                self.turn()
+            return Ended(self.job, None, self.run.stop())
+        except StopIteration as over:
+            return Ended(self.job, over.value)
+        except Exception as error:  # such as no room on the disk: the other runs still write theirs
+            return Ended(self.job, None, error)
 
 
 def _turn_by_turn(
     jobs: Iterator[Job], width: int, engine: Engine, stop: Callable[[], bool], say: Callable[[str], object]
 ) -> Iterator[Ended]:
-    """One thread gives each run its turns. To enqueue an epoch takes it a few milliseconds, and the GPU many."""
+    """One thread gives each run its turns. To enqueue a step takes it a twentieth of the time that the GPU takes."""
     again: deque[Job] = deque()  # those that ran out of memory
     under_way: deque[_UnderWay] = deque()
     idle: list[Lane] = []
@@ -95,7 +111,7 @@ def _turn_by_turn(
             return
         ended, ran_out = None, False
         try:
-            next(current.turns)
+            current.turn()
             under_way.append(current)
         except StopIteration as over:
             ended = Ended(current.job, over.value)
@@ -120,7 +136,7 @@ def _turn_by_turn(
             yield ended
 
     for current in under_way:
-        yield Ended(current.job, None, _stopped(current.run))
+        yield current.stop()
     for job in again:
         yield Ended(job, None, Stopped("the run was stopped while it waited for GPU memory."))
 
@@ -155,10 +171,3 @@ def too_large(job: Job) -> InputError:
         "GPU memory ran out with one run alone. Use a smaller batch_size "
         f"(it was {job.recipe.batch_size}) or a smaller model, or see what else uses the GPU."
     )
-
-
-def _stopped(run: Run) -> Exception:
-    try:
-        return run.stop()
-    except Exception as error:  # such as no room on the disk: the other runs still write theirs
-        return error
