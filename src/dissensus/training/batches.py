@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from dissensus.base.errors import InputError
 from dissensus.base.streams import permutation
 from dissensus.training.augment import Augment
 from dissensus.training.inputs import sent
+from dissensus.training.labels import Labels
 from dissensus.training.mixup import partners, shares
 from dissensus.training.recipe import Recipe
-
-
-class Deliver(Protocol):
-    """A delivery, or any function of the epoch that gives what ``cross_entropy`` takes.
-
-    Where it has ``multilabel = True``, the loss is binary cross-entropy.
-    """
-
-    def __call__(self, epoch: int, /) -> NDArray: ...
 
 
 class Batch(NamedTuple):
@@ -46,7 +35,7 @@ class Batches:
     """
 
     inputs: Tensor
-    deliver: Deliver
+    labels: Labels
     augment: Augment
     recipe: Recipe
     seed: int
@@ -61,29 +50,9 @@ class Batches:
         order = torch.from_numpy(permutation(n_items, self.seed, "order", epoch))
         images = self.augment(epoch, sent(order, self.inputs.device)).split(size)
         x = (sent(batch, device) for batch in images)
-        y = sent(as_targets(self.deliver(epoch), n_items, epoch)[order], device).split(size)
+        y = self.labels(epoch, order).split(size)
         if not self.recipe.mixup:
             return map(Batch, x, y)
         share = sent(torch.from_numpy(shares(self.recipe.mixup, len(y), self.seed, epoch)), device).unbind()
         partner = sent(torch.from_numpy(partners(n_items, size, self.seed, epoch)), device).split(size)
         return map(Batch, x, y, share, partner)
-
-
-def as_targets(delivered: NDArray, n_items: int, epoch: int) -> Tensor:
-    """What a delivery gave, as one of the two kinds that ``cross_entropy`` takes: int64 classes or float32 rows.
-
-    >>> as_targets(np.array([2, 0]), n_items=2, epoch=0)
-    tensor([2, 0])
-    """
-    array = np.asarray(delivered)
-    if array.ndim not in (1, 2) or len(array) != n_items:
-        raise InputError(
-            f"deliver({epoch}) must give one label or one row an item, {n_items} in all, "
-            f"but gave an array of the shape {array.shape}."
-        )
-    if array.dtype.kind not in ("iu" if array.ndim == 1 else "f"):
-        raise InputError(
-            f"deliver({epoch}) must give (items,) whole numbers or (items, classes) real numbers, "
-            f"but gave {array.dtype} of the shape {array.shape}."
-        )
-    return torch.as_tensor(array, dtype=torch.int64 if array.ndim == 1 else torch.float32)

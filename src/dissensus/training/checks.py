@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from dissensus.base.errors import DissensusError, InputError
 from dissensus.evaluation.predict import evaluating
-from dissensus.training.batches import Deliver
 from dissensus.training.held_out import Logits, Watch
+from dissensus.training.labels import Deliver
 from dissensus.training.recipe import Recipe
 
 

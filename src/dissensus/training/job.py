@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from dissensus.training.batches import Deliver
 from dissensus.training.checkpoint import Checkpoint
+from dissensus.training.labels import Deliver
 from dissensus.training.recipe import Recipe, Seeds
 
 Inputs: TypeAlias = Tensor | NDArray

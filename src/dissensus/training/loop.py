@@ -20,7 +20,7 @@ from dissensus.base.errors import DissensusError
 from dissensus.evaluation.predict import Prepare, device_of, penultimate
 from dissensus.evaluation.predictions import Predictions
 from dissensus.training.augment import Augment
-from dissensus.training.batches import Batches, Deliver, as_targets
+from dissensus.training.batches import Batches
 from dissensus.training.best import Best
 from dissensus.training.checkpoint import Checkpoint, Saved, identity, load, save
 from dissensus.training.checks import check_classes, check_finite, finite
@@ -28,6 +28,7 @@ from dissensus.training.engine import Engine
 from dissensus.training.held_out import Logits, Watch
 from dissensus.training.inputs import Normalise, checked, placed
 from dissensus.training.job import Inputs, Job, Row
+from dissensus.training.labels import Deliver, Labels, as_targets
 from dissensus.training.lane import Lane
 from dissensus.training.learner import State, evaluation_precision, lay_out
 from dissensus.training.mixup import Loss
@@ -134,7 +135,8 @@ class Run:
                 penultimate(self.model, example)  # an error now, if the model has none
             data = placed(inputs, self.device, engine)
             augment = Augment(data, self.recipe.crop, self.recipe.flip, self.seeds.order)
-            self.batches = Batches(data, job.deliver, augment, self.recipe, self.seeds.order, self.device)
+            given = Labels(job.deliver, len(data), self.recipe.epochs, self.device)
+            self.batches = Batches(data, given, augment, self.recipe, self.seeds.order, self.device)
 
             saved = None
             if job.checkpoint is not None:

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from dissensus import DELIVERIES, Votes
+from dissensus.base.errors import InputError
+from dissensus.training import labels
+from dissensus.training.labels import Labels, as_targets, of_run
+
+
+@pytest.mark.parametrize("name", DELIVERIES)
+def test_the_labels_of_a_run_are_those_of_its_epochs(name: str) -> None:
+    votes = Votes.from_counts(np.random.default_rng(0).integers(0, 4, (30, 5)) + 1)
+    deliver = DELIVERIES[name](votes, seed=3)
+    whole = of_run(deliver, 30, epochs=7)
+    if not deliver.hard:
+        assert whole is None
+        return
+    assert whole is not None
+    assert whole.dtype == torch.uint8
+    for epoch in range(7):
+        np.testing.assert_array_equal(whole[epoch].numpy(), deliver(epoch))
+
+
+def test_many_classes_and_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = of_run(lambda epoch: np.array([300, epoch]), 2, epochs=2)
+    assert whole is not None
+    assert whole.tolist() == [[300, 0], [300, 1]]
+    monkeypatch.setattr(labels, "MOST", 8)
+    assert of_run(lambda epoch: np.array([300, epoch]), 2, epochs=2) is None
+
+
+def test_labels_come_in_the_order_of_the_epoch_kept_or_not() -> None:
+    order = torch.tensor([2, 0, 1])
+    found = Labels(lambda epoch: np.array([epoch, 1, 2]), 3, 4, torch.device("cpu"))
+    assert found(3, order).tolist() == [2, 3, 1]
+    found.whole = of_run(found.deliver, 3, 4)
+    assert found(3, order).tolist() == [2, 3, 1]
+    assert found(3, order).dtype == torch.int64
+
+
+def test_the_two_kinds_of_target() -> None:
+    assert as_targets(np.zeros(2, np.uint8), 2, 0).dtype == torch.int64
+    assert as_targets(np.zeros((2, 3)), 2, 0).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("delivered", "message"),
+    [
+        (np.zeros(3, np.int64), r"deliver\(7\) must give one label or one row an item, 2 in all.*shape \(3,\)"),
+        (np.zeros((2, 2, 2)), r"shape \(2, 2, 2\)"),
+        (np.zeros(2), r"but gave float64 of the shape \(2,\)"),
+        (np.zeros((2, 3), np.int64), r"but gave int64 of the shape \(2, 3\)"),
+    ],
+)
+def test_what_cross_entropy_would_not_take_is_refused(delivered: np.ndarray, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        as_targets(delivered, 2, 7)
