@@ -18,13 +18,15 @@ import json
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 import torch
 from measure import environment
 from peers_job import RECIPE, SEED, Clock, Job
+from peers_plain import plain
 
 from dissensus import Soft
 from dissensus.training import Engine, fit_many
@@ -60,6 +62,9 @@ RUNGS = {
     "8": Rung("eight side by side", replace(GRAPH, kernels=True), "bf16", 8, 8),
     "tf32-4": Rung("for comparison: the same four in TF32", replace(GRAPH, kernels=True), "tf32", 4, 6),
 }
+
+
+LOADER = "loader"  # the rung below all: no engine of ours
 
 
 class Enough(Exception):
@@ -98,16 +103,38 @@ def measure(rung: Rung, job: Job, warm_up: int) -> dict[str, Any]:
     with suppress(Enough):
         fit_many(runs, width=width, engine=rung.engine)
     epochs = [(b - a) / width for a, b in zip(ended[warm_up - 1 :], ended[warm_up:], strict=False)]
-    mean = (ended[-1] - ended[warm_up - 1]) / width / rung.epochs
+    epoch = (ended[-1] - ended[warm_up - 1]) / width / rung.epochs
     return {
         "says": rung.says,
         "precision": rung.precision,
         "width": width,
-        "ms_a_step": round(mean / STEPS * 1000, 3),
-        "s_a_run": round(mean * EPOCHS, 1),
-        "s_an_epoch": {"mean": round(mean, 4), "median": round(median(epochs), 4), "max": round(max(epochs), 4)},
+        **_times(epoch, epochs),
         "cold_start_s": round(ended[0] - began, 1),
         "memory_gb": round(torch.cuda.max_memory_reserved() / 1e9, 2) if on_gpu else None,
+    }
+
+
+def loader_loop(job: Job) -> dict[str, Any]:
+    """The loop of the tutorials: a DataLoader with torchvision's transforms, TF32, eager."""
+    clock = Clock(time.perf_counter())
+    plain(replace(job, epochs=4, clock=clock))
+    ended = [epoch["ended_s"] for epoch in clock.epochs]
+    epochs = [b - a for a, b in pairwise(ended)]
+    return {
+        "says": "plain PyTorch, a DataLoader and torchvision",
+        "precision": "tf32",
+        "width": 1,
+        **_times(mean(epochs), epochs),
+        "cold_start_s": round(ended[0], 1),
+        "memory_gb": round(torch.cuda.max_memory_reserved() / 1e9, 2) if job.device.type == "cuda" else None,
+    }
+
+
+def _times(epoch: float, epochs: list[float]) -> dict[str, Any]:
+    return {
+        "ms_a_step": round(epoch / STEPS * 1000, 3),
+        "s_a_run": round(epoch * EPOCHS, 1),
+        "s_an_epoch": {"mean": round(epoch, 4), "median": round(median(epochs), 4), "max": round(max(epochs), 4)},
     }
 
 
@@ -148,12 +175,12 @@ def kernels(job: Job) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rungs", default="all", help="names, separated by commas: " + ", ".join(RUNGS))
+    parser.add_argument("--rungs", default="all", help=f"names, separated by commas: {LOADER}, {', '.join(RUNGS)}")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--kernels", action="store_true", help="also the time by kernel")
     parser.add_argument("--tiny", action="store_true", help="glyphs and a thin net, two epochs")
     given = parser.parse_args()
-    names = list(RUNGS) if given.rungs == "all" else given.rungs.split(",")
+    names = [LOADER, *RUNGS] if given.rungs == "all" else given.rungs.split(",")
     job = Job.load(epochs=EPOCHS, tiny=given.tiny, clock=Clock(time.perf_counter()))
     told = json.loads(given.out.read_text()) if given.out.exists() else {"result": {"rungs": {}}}
     told["command"] = "python benchmarks/ladder.py --out FILE.json"
@@ -163,14 +190,16 @@ def main() -> None:
         told["environment"]["machine"]["gpu"] = torch.cuda.get_device_name()
         result["matrix_peak_tflops"] = round(matrix_peak() / 1e12)
     for name in names:
-        rung = replace(RUNGS[name], epochs=2) if given.tiny else RUNGS[name]
         try:
-            found = measure(rung, job, warm_up=2)
+            if name == LOADER:
+                found = loader_loop(job)
+            else:
+                found = measure(replace(RUNGS[name], epochs=2) if given.tiny else RUNGS[name], job, warm_up=2)
             if not given.tiny:
                 speed = FLOP_A_STEP / found["ms_a_step"] * 1000
                 found["share_of_peak"] = round(speed / result["matrix_peak_tflops"] / 1e12, 3)
         except Exception as error:  # the other rungs go on
-            found = {"says": rung.says, "error": f"{type(error).__name__}: {error}"[:500]}
+            found = {"says": name, "error": f"{type(error).__name__}: {error}"[:500]}
         result["rungs"][name] = found
         print(name, found, flush=True)
         given.out.write_text(json.dumps(told, indent=2, sort_keys=True) + "\n")

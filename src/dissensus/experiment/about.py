@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -41,8 +42,10 @@ def commit() -> str | None:
     """The last commit that changed this package, with "+" if files differ from it; None outside of a checkout.
 
     A package installed into an environment that lies inside of somebody else's repository is not tracked there, and
-    gives None as well.
+    gives None as well. Where the sources were sent without their repository, ``DISSENSUS_COMMIT`` may say it.
     """
+    if told := os.environ.get("DISSENSUS_COMMIT"):
+        return told
     home = Path(__file__).resolve().parents[1]
     last = _git(home, "log", "-1", "--format=%H", "--", ".")
     return last and last + ("+" if _git(home, "status", "--porcelain", "--", ".") else "")
