@@ -45,13 +45,14 @@ def ladder(told: Told) -> str:
     done = {name: rung for name, rung in rungs.items() if "error" not in rung}
     best = min(done, key=lambda name: done[name]["s_a_run"])
     lost = [rung["says"] for rung in rungs.values() if "error" in rung]
+    ground = [] if "loader" in done else _ground(told)
     rows = [_row(rung["says"], *_bold(name == best, *_rung(rung))) for name, rung in done.items()]
     return _joined(
         f"""One run is the recipe of the Basins paper on CIFAR-10H: ResNet-18, 8,000 images, {EPOCHS} epochs of {STEPS}
         steps, an evaluation after each. On one {_gpu(machine["gpu"])}, every row with one technique more:""",
         _table(
             ("", "ms a step", "s a run", "share of peak", "memory"),
-            [*([] if "loader" in done else _ground(told)), *rows],
+            [*ground, *rows],
         ),
         f"""Evaluations are counted, a sweep's cold start of {done[best]["cold_start_s"]:.0f} s is not. Side by side, a
         step and a run are one run's share. Peak is a bf16 matrix product, {result["matrix_peak_tflops"]} TFLOP/s as

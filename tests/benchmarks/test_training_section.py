@@ -185,7 +185,7 @@ def test_every_rung_and_every_peer_has_its_place(section: ModuleType) -> None:
     import ladder
     import peers
 
-    assert list(section.LADDER) == list(ladder.RUNGS)
+    assert list(section.LADDER) == [ladder.LOADER, *ladder.RUNGS]
     assert list(section.PEERS) == list(peers.MODULES)
     assert (section.STEPS, section.EPOCHS) == (ladder.STEPS, ladder.EPOCHS)
     assert math.ceil(8000 / 128) == section.STEPS
