@@ -1,0 +1,89 @@
+"""What enters the last layer of any model, and what comes out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from dissensus.base.arrays import as_matrix, same_length
+from dissensus.base.errors import InputError
+from dissensus.diagnostics.gradient_variance import GradientVariance, against_entropy
+from dissensus.evaluation.predict import device_of, evaluating
+from dissensus.metrics import softmax
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """The features and the logits of every item, and whether the layer between them has a bias."""
+
+    features: NDArray[np.float32]  # (items, features)
+    logits: NDArray[np.float32]  # (items, classes)
+    bias: bool
+
+
+def last_layer(model: nn.Module, inputs: Tensor | NDArray, *, chunk: int = 500) -> LastLayer:
+    """Features and logits in one pass, in evaluation mode, for any model that ends in an ``nn.Linear``.
+
+    The layer is found by what it does, not by its name: it is the one whose output the model returns.
+
+    >>> body = nn.Sequential(nn.Linear(4, 7), nn.ReLU(), nn.Linear(7, 3))
+    >>> found = last_layer(body, np.zeros((5, 4), np.float32))
+    >>> found.features.shape, found.logits.shape, found.bias
+    ((5, 7), (5, 3), True)
+    """
+    if not len(inputs):
+        raise InputError("inputs hold no items, so there is nothing to look at.")
+    device = device_of(model)
+    features, logits = [], []
+    with evaluating(model), torch.no_grad():
+        for x in torch.as_tensor(inputs).split(chunk):
+            entered, left, layer = _pass(model, x.to(device))
+            features.append(entered.float().cpu())
+            logits.append(left.float().cpu())
+    return LastLayer(torch.cat(features).numpy(), torch.cat(logits).numpy(), layer.bias is not None)
+
+
+def gradient_variance_of(
+    model: nn.Module,
+    inputs: Tensor | NDArray,
+    human: ArrayLike,
+    *,
+    draws: int = 200,
+    seed: int = 0,
+    chunk: int = 500,
+) -> GradientVariance:
+    """:func:`~dissensus.diagnostics.gradient_variance.against_entropy` for the last layer of a model.
+
+    >>> human = np.array([[1.0, 0.0], [0.6, 0.4], [0.5, 0.5]])
+    >>> gradient_variance_of(nn.Linear(4, 2), np.zeros((3, 4), np.float32), human).exact.round(2)
+    array([0.  , 0.48, 0.5 ])
+    """
+    same_length(inputs=inputs, human=as_matrix("human", human))
+    last = last_layer(model, inputs, chunk=chunk)
+    return against_entropy(last.features, softmax(last.logits), human, bias=last.bias, draws=draws, seed=seed)
+
+
+def _pass(model: nn.Module, x: Tensor) -> tuple[Tensor, Tensor, nn.Linear]:
+    seen: list[tuple[Tensor, Tensor, nn.Linear]] = []
+
+    def see(module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
+        assert isinstance(module, nn.Linear)
+        seen.append((given[0], output, module))
+
+    hooks = [module.register_forward_hook(see) for module in model.modules() if isinstance(module, nn.Linear)]
+    try:
+        returned = model(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    for found in reversed(seen):
+        if found[1] is returned:
+            return found
+    raise InputError(
+        f"{type(model).__name__} does not return the output of an nn.Linear, so its last layer is not known. "
+        "Pass features and probabilities to gradient_variance and sampled_gradient_variance instead."
+    )
