@@ -1,1 +1,63 @@
-""""""
+"""Where training ended up: curvature, basins, representations, attention, gradients, out-of-distribution scores.
+
+A function takes any ``torch.nn.Module``, inputs and targets, or arrays alone, and returns numbers with names and, where
+they are estimates, their standard errors. Each is imported when it is first used; those of arrays need no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from dissensus.base.errors import require
+
+if TYPE_CHECKING:
+    from dissensus.diagnostics.curvature import Curvature, curvature
+    from dissensus.diagnostics.hvp import Hessian, hvp
+    from dissensus.diagnostics.lanczos import Eigenvalue, Eigenvalues, top_eigenvalue, top_eigenvalues
+    from dissensus.diagnostics.power_iteration import power_iteration
+    from dissensus.diagnostics.trace import Trace, deflated_trace, hessian_trace
+
+# One line for every public name: the file it lives in.
+_HOME_OF = {
+    "Curvature": "curvature",
+    "curvature": "curvature",
+    "Hessian": "hvp",
+    "hvp": "hvp",
+    "Eigenvalue": "lanczos",
+    "Eigenvalues": "lanczos",
+    "top_eigenvalue": "lanczos",
+    "top_eigenvalues": "lanczos",
+    "power_iteration": "power_iteration",
+    "Trace": "trace",
+    "deflated_trace": "trace",
+    "hessian_trace": "trace",
+}
+
+__all__ = list(_HOME_OF)
+
+
+class _Room(ModuleType):
+    """Some functions have the name of their file; importing the file, which Python notes here, must not hide them."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME_OF and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Room
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'dissensus.diagnostics' has no attribute {name!r}")
+    try:
+        home = importlib.import_module(f"dissensus.diagnostics.{_HOME_OF[name]}")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        require("torch", extra="train")  # says which extra brings it
+        raise
+    return getattr(home, name)
