@@ -113,22 +113,8 @@ def normalised(x: Tensor, weights: Tensor, height: int, norm: Norm, residual: Te
     """relu(norm(convolution) + residual) in evaluation, with the running statistics."""
     y = x.new_empty((len(x), len(weights)))
     then = EVALUATE if residual is None else EVALUATE_BLOCK
-    _launch(
-        x,
-        weights,
-        y,
-        height,
-        False,
-        then,
-        norm.mean,
-        norm.var,
-        y,
-        norm,
-        y,
-        y if residual is None else residual,
-        y,
-        None,
-    )
+    added = y if residual is None else residual
+    _launch(x, weights, y, height, False, then, norm.mean, norm.var, y, norm, y, added, y, None)
     return y
 
 
