@@ -46,7 +46,7 @@ def odin(
         logits = [
             _after_the_step(model, x.to(device), temperature, epsilon) for x in torch.as_tensor(inputs).split(chunk)
         ]
-    # In float64: at T = 1000 all probabilities are 1 / C to a few digits, and float32 would make ties of different items
+    # In float64: at T = 1000 all probabilities are 1 / C to a few digits, and float32 would make ties of some.
     return softmax(torch.cat(logits).double().cpu().numpy(), temperature).max(1)
 
 

@@ -2,6 +2,7 @@
 
 from dissensus.records.archive import Packed, pack
 from dissensus.records.canonical import canonical_json, content_name
+from dissensus.records.diagnosis import Diagnosis, Slice, Weights, read_diagnostics, renewed, write_diagnostics
 from dissensus.records.merging import Merged, merge
 from dissensus.records.record import Against, Checkpoint, Record, read_records, write_records
 from dissensus.records.run import StoredRun, write_run
@@ -10,16 +11,22 @@ from dissensus.records.store import RunStore
 __all__ = [
     "Against",
     "Checkpoint",
+    "Diagnosis",
     "Merged",
     "Packed",
     "Record",
     "RunStore",
+    "Slice",
     "StoredRun",
+    "Weights",
     "canonical_json",
     "content_name",
     "merge",
     "pack",
+    "read_diagnostics",
     "read_records",
+    "renewed",
+    "write_diagnostics",
     "write_records",
     "write_run",
 ]

@@ -4,9 +4,11 @@
 ``manifest.json``           the version of dissensus, and the size and SHA-256 of every file of every run
 ``<run>/plan.json``         and ``about.json``, ``history.csv``: as they are
 ``<run>/predictions.npz``   as it is, but features, which are most of it, in half precision
+``<run>/diagnostics.csv``   as it is, where there is one
 =========================== ==========================================================================================
 
-Records are left out since they are derived, weights and unfinished runs since they are large. Nothing in an archive
+Records are left out since they are derived, weights and unfinished runs since they are large; diagnostics go along,
+since they cannot be derived without the weights. Nothing in an archive
 tells when or by whom it was packed, and its name is the hash of its content: the same runs give the same files.
 
 Whoever unpacks believes nothing: members are stored, not compressed, and every one must be a known file of a run that
@@ -46,10 +48,11 @@ MOST = 15 * 2**20  # bytes of an archive
 UNPACKED = 2**30  # bytes that the arrays of one run may take in memory
 LAYOUT = 1  # of the archive; raised when an older release could not read it
 FILES = {"plan.json": "plan", "about.json": "about", "history.csv": "history", "predictions.npz": "predictions"}
+DIAGNOSTICS = "diagnostics.csv"  # the one file that a run may lack
 
 _MANIFEST = "manifest.json"
 _ROOM = 400  # bytes that the headers of a member and its lines in the manifest take, at most
-_MEMBER = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}/({'|'.join(map(re.escape, FILES))})")
+_MEMBER = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}/({'|'.join(map(re.escape, [*FILES, DIAGNOSTICS]))})")
 # what zipfile raises for files that are none; RuntimeError: encrypted, or compressed in a way that it does not know
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError, ValueError, OverflowError)
 
@@ -108,7 +111,7 @@ def unpack(archive: str | os.PathLike[str], folder: str | os.PathLike[str]) -> l
     try:
         with zipfile.ZipFile(path) as members:
             for name, entries in _manifest(members, path.stat().st_size).items():
-                files = {file: _verified(members, name, file, *entries[file]) for file in FILES}
+                files = {file: _verified(members, name, file, *entry) for file, entry in entries.items()}
                 _refuse_bomb(name, files["predictions.npz"])
                 runs.append(_checked(name, files, Path(folder, name)))
     except StoreError:
@@ -140,7 +143,8 @@ def _shelves(parcels: Iterable[_Parcel], most: int) -> Iterator[list[_Parcel]]:
 def _parcel(run: StoredRun, most: int) -> _Parcel:
     """The run's files as they are handed over; its features only where they fit."""
     run.check()  # damage is told here, not on the machine that the run is handed to
-    files = {file: (run.path / file).read_bytes() for file in FILES}
+    there = [*FILES, *([DIAGNOSTICS] if (run.path / DIAGNOSTICS).exists() else [])]
+    files = {file: (run.path / file).read_bytes() for file in there}
     arrays = {name: _halved(name, array) for name, array in run.predictions.items()}
     if any(array is not run.predictions[name] for name, array in arrays.items()):
         files["predictions.npz"] = _npz(arrays)
@@ -278,12 +282,13 @@ def _checked(name: str, files: Mapping[str, bytes], folder: Path) -> StoredRun:
             (folder / file).write_bytes(content)
     except OSError as error:
         raise StoreError(f"cannot unpack run {name} to {folder.parent}: {error.strerror or error}.") from error
-    for file, part in FILES.items():
+    run = StoredRun(name, folder)
+    for file in files:
         try:
-            getattr(StoredRun(name, folder), part)
+            run.diagnostics() if file == DIAGNOSTICS else getattr(run, FILES[file])
         except StoreError:
             raise ValueError(f"{file} of run {name} is not what a run has there") from None
-    return StoredRun(name, folder)
+    return run
 
 
 def _refuse_bomb(run: str, npz: bytes) -> None:

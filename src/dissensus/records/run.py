@@ -6,6 +6,7 @@
 ``history.csv``     a row an epoch
 ``predictions.npz`` logits of the evaluation items, best and last epoch, with ids, votes and labels
 ``records.csv``     derived: a row a number
+``diagnostics.csv`` derived: a row a number that was found inside the model, which may be gone by now
 =================== ==================================================================================================
 """
 
@@ -29,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from dissensus.base.arrays import same_length
 from dissensus.base.errors import InputError, StoreError
 from dissensus.records.canonical import readable_json
+from dissensus.records.diagnosis import Diagnosis, read_diagnostics, write_diagnostics
 from dissensus.records.record import Record, read_records, write_records
 
 Rows = Sequence[Mapping[str, Any]]
@@ -80,9 +82,17 @@ class StoredRun:
     def write_records(self, records: Sequence[Record]) -> None:
         write_records(self.path / "records.csv", records)
 
+    def diagnostics(self) -> list[Diagnosis]:
+        """What was found inside the model; none if nobody has looked (``dissensus diagnose`` does)."""
+        path = self.path / "diagnostics.csv"
+        return read_diagnostics(path) if path.exists() else []
+
+    def write_diagnostics(self, diagnostics: Sequence[Diagnosis]) -> None:
+        write_diagnostics(self.path / "diagnostics.csv", diagnostics)
+
     def check(self) -> None:
         """Read every file, and raise a :class:`StoreError` that names the first damaged one."""
-        _ = self.plan, self.about, self.history, self.predictions
+        _ = self.plan, self.about, self.history, self.predictions, self.diagnostics()
 
     def _json(self, file: str) -> dict[str, Any]:
         try:
