@@ -14,23 +14,59 @@ from typing import TYPE_CHECKING, Any
 from dissensus.base.errors import require
 
 if TYPE_CHECKING:
+    from dissensus.diagnostics.correlation import Correlation, partial_spearman, spearman
     from dissensus.diagnostics.curvature import Curvature, curvature
+    from dissensus.diagnostics.dynamics import Dynamics, dynamics
     from dissensus.diagnostics.hvp import Hessian, hvp
     from dissensus.diagnostics.lanczos import Eigenvalue, Eigenvalues, top_eigenvalue, top_eigenvalues
+    from dissensus.diagnostics.odin import odin
+    from dissensus.diagnostics.ood import (
+        Separation,
+        aupr,
+        auroc,
+        energy,
+        entropy_score,
+        fpr_at_95,
+        knn,
+        margin,
+        msp,
+        separation,
+    )
     from dissensus.diagnostics.power_iteration import power_iteration
+    from dissensus.diagnostics.sparse_target import Relation, SparseTarget, relation, sparse_target
     from dissensus.diagnostics.trace import Trace, deflated_trace, hessian_trace
 
 # One line for every public name: the file it lives in.
 _HOME_OF = {
+    "Correlation": "correlation",
+    "partial_spearman": "correlation",
+    "spearman": "correlation",
     "Curvature": "curvature",
     "curvature": "curvature",
+    "Dynamics": "dynamics",
+    "dynamics": "dynamics",
     "Hessian": "hvp",
     "hvp": "hvp",
     "Eigenvalue": "lanczos",
     "Eigenvalues": "lanczos",
     "top_eigenvalue": "lanczos",
     "top_eigenvalues": "lanczos",
+    "odin": "odin",
+    "Separation": "ood",
+    "aupr": "ood",
+    "auroc": "ood",
+    "energy": "ood",
+    "entropy_score": "ood",
+    "fpr_at_95": "ood",
+    "knn": "ood",
+    "margin": "ood",
+    "msp": "ood",
+    "separation": "ood",
     "power_iteration": "power_iteration",
+    "Relation": "sparse_target",
+    "SparseTarget": "sparse_target",
+    "relation": "sparse_target",
+    "sparse_target": "sparse_target",
     "Trace": "trace",
     "deflated_trace": "trace",
     "hessian_trace": "trace",
