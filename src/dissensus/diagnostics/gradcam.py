@@ -1,0 +1,66 @@
+"""Where does a model look? Grad-CAM maps of a chosen class at a chosen layer."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from dissensus.base.arrays import as_labels, same_length
+from dissensus.base.errors import InputError
+from dissensus.evaluation.predict import device_of, evaluating
+
+
+def gradcam(
+    model: nn.Module, layer: nn.Module, inputs: Tensor | NDArray, classes: ArrayLike, *, chunk: int = 500
+) -> NDArray[np.float32]:
+    r"""Grad-CAM of one class an item at one layer, (items, height, width) in the layer's own resolution.
+
+    .. math:: \max\Bigl(0, \sum_c \alpha_c A_c\Bigr), \qquad \alpha_c = \operatorname{mean}_{uv}
+              \frac{\partial z_y}{\partial A_{cuv}}
+
+    with the channels :math:`A_c` that ``layer`` (a module of ``model``) puts out and the logit :math:`z_y` (Selvaraju
+    et al., 2017). In evaluation mode; no gradient, mode or hook of the model is changed.
+
+    >>> net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 2))
+    >>> gradcam(net, net[1], torch.rand(5, 3, 10, 10), classes=[0, 1, 1, 0, 1]).shape
+    (5, 8, 8)
+    """
+    if not any(module is layer for module in model.modules()):
+        raise InputError(f"layer must be a module of {type(model).__name__}, such as model.stages[-1], but it is not.")
+    if not len(inputs):
+        raise InputError("inputs hold no items, so there is nothing to look at.")
+    same_length(inputs=inputs, classes=np.asarray(classes))
+    device = device_of(model)
+    maps = []
+    with evaluating(model), torch.enable_grad():
+        for first, x in zip(range(0, len(inputs), chunk), torch.as_tensor(inputs).split(chunk), strict=True):
+            channels, logits = _channels_and_logits(model, layer, x.to(device))
+            wanted = as_labels("classes", classes, logits.shape[1])[first : first + chunk]
+            chosen = logits.gather(1, torch.from_numpy(wanted)[:, None].to(device)).sum()  # items do not mix
+            (gradient,) = torch.autograd.grad(chosen, channels)
+            weights = gradient.mean((2, 3), keepdim=True)
+            maps.append((weights * channels.detach()).sum(1).relu().float().cpu())
+    return torch.cat(maps).numpy()
+
+
+def _channels_and_logits(model: nn.Module, layer: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
+    seen: list[Tensor] = []
+
+    def see(_module: nn.Module, _given: tuple, output: Tensor) -> Tensor:
+        # A leaf: nothing before it needs a gradient. And the model goes on with a copy, for a ReLU that works in place.
+        seen.append(output.detach().requires_grad_())
+        return seen[-1].clone()
+
+    hook = layer.register_forward_hook(see)
+    try:
+        logits = model(x)
+    finally:
+        hook.remove()
+    if len(seen) != 1 or seen[0].ndim != 4:
+        told = (
+            f"it was used {len(seen)} times" if len(seen) != 1 else f"its output has the shape {tuple(seen[0].shape)}"
+        )
+        raise InputError(f"layer must put out one map (items, channels, height, width) an input, but {told}.")
+    return seen[0], logits
