@@ -116,33 +116,5 @@ def test_a_step_in_bf16_is_as_near_to_fp32_as_autocast_is(kind: str, hopper: boo
     assert all(found[name] < 1.5 * allowed[name] + 0.02 for name in found), (found, allowed)
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
-@pytest.mark.parametrize("height", [32, 16, 8, 4])
-@pytest.mark.parametrize("images", [128, 30])
-def test_convolutions_on_hopper_are_those_of_torch(height: int, images: int) -> None:
-    from dissensus.training.fused import hopper
-
-    if not hopper.usable(torch.device("cuda")):
-        pytest.skip("no Hopper GPU")
-    from dissensus.training.fused import conv
-
-    torch.backends.cudnn.allow_tf32 = False
-    channels = 64 * 32 // height
-    x, g = (torch.randn(images * height**2, channels, device="cuda").bfloat16() for _ in range(2))
-    w = (torch.randn(channels, 9 * channels, device="cuda") / (3 * channels**0.5)).bfloat16()
-    grad = torch.zeros(channels, 9 * channels, device="cuda")
-    as_images = lambda m: m.float().view(images, height, height, channels).permute(0, 3, 1, 2)  # noqa: E731
-    filters = w.float().view(channels, 3, 3, channels).permute(0, 3, 1, 2)
-    as_matrix = lambda m: m.permute(0, 2, 3, 1).reshape(-1, channels)  # noqa: E731
-    z = F.conv2d(as_images(x), filters, padding=1)
-    _, dw, _ = torch.ops.aten.convolution_backward(
-        as_images(g), as_images(x), filters, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, False]
-    )
-    assert distance(conv.convolution(x, w, height, None), as_matrix(z)) < 3e-3
-    conv.weight_gradient(g, x, height, grad)
-    assert distance(grad, dw.permute(0, 2, 3, 1).reshape(grad.shape)) < 1e-3
-
-
 if __name__ == "__main__":
     in_the_interpreter()
