@@ -152,7 +152,8 @@ def test_evaluation_normalises_in_the_convolution(height: int, images: int, with
     from dissensus.training.fused import conv
 
     channels = 2048 // height
-    x, residual, w = (
+    pixels = images * height**2
+    x, residual, w = normal(pixels, channels), normal(pixels, channels), normal(channels, 9 * channels)
         normal(images * height**2, channels),
         normal(images * height**2, channels),
         normal(channels, 9 * channels),
