@@ -4,6 +4,8 @@ A function takes any ``torch.nn.Module``, inputs and targets, or arrays alone, a
 they are estimates, their standard errors. Each is imported when it is first used; those of arrays need no torch.
 """
 
+# ruff: noqa: F401 - the names for type checkers are those of the table
+
 from __future__ import annotations
 
 import importlib

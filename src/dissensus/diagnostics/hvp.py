@@ -1,0 +1,273 @@
+"""Products of the Hessian of a model's mean loss with vectors; the Hessian itself is never made."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeAlias, TypedDict
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.func import functional_call, grad, jvp, vmap
+from torch.nn import functional as F
+
+from dissensus.base.arrays import as_labels, as_simplex, same_length
+from dissensus.base.errors import InputError
+from dissensus.diagnostics.determinism import refuse_random
+from dissensus.evaluation.predict import device_of, evaluating
+
+Array: TypeAlias = Tensor | NDArray[Any]
+Parameters: TypeAlias = dict[str, Tensor]
+Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # (outputs, targets) -> one number an item
+Total: TypeAlias = Callable[[Parameters, Tensor, Tensor], Tensor]  # (parameters, inputs, targets) -> sum over the items
+Product: TypeAlias = Callable[[Total, Parameters, Parameters, Tensor, Tensor], Parameters]
+
+LOOKED_AT = 32  # items on which the model is tested for being a function
+
+
+class Options(TypedDict, total=False):
+    """What every function of curvature hands on to :class:`Hessian`."""
+
+    loss: Loss
+    chunk: int
+    precision: str
+    product: Product
+
+
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    r""":math:`-\sum_k p_{ik} \log q_{ik}` of every item; targets are classes or rows that sum to 1."""
+    return F.cross_entropy(logits, targets, reduction="none")
+
+
+def forward_over_reverse(total: Total, at: Parameters, along: Parameters, x: Tensor, y: Tensor) -> Parameters:
+    r"""The derivative of the gradient along each vector (Pearlmutter, 1994): the gradient is computed once for all.
+
+    A convolution costs three of its kind for the gradient and six for its derivative, so :math:`k` vectors at once
+    cost :math:`6 + 3/k` each, against 9 for one.
+    """
+
+    def derivative(vector: Parameters) -> Parameters:
+        return jvp(lambda parameters: grad(total)(parameters, x, y), (at,), (vector,))[1]
+
+    if len(next(iter(along.values()))) == 1:  # vmap over one vector costs more than none
+        return {name: row[None] for name, row in derivative({name: rows[0] for name, rows in along.items()}).items()}
+    return vmap(derivative)(along)
+
+
+def double_backward(total: Total, at: Parameters, along: Parameters, x: Tensor, y: Tensor) -> Parameters:
+    """The gradient of the gradient's product with each vector: for models that have no forward derivative."""
+    variables = {name: value.detach().requires_grad_() for name, value in at.items()}
+    gradient = torch.autograd.grad(total(variables, x, y), list(variables.values()), create_graph=True)
+    rows = [
+        torch.autograd.grad(gradient, list(variables.values()), vector, retain_graph=True, materialize_grads=True)
+        for vector in zip(*along.values(), strict=True)
+    ]
+    return {name: torch.stack(columns) for name, columns in zip(at, zip(*rows, strict=True), strict=True)}
+
+
+class Hessian:
+    r""":math:`v \mapsto Hv` with :math:`H = \nabla^2_\theta \frac1n \sum_i \ell(f_\theta(x_i), y_i)`, for rows of v.
+
+    :math:`\theta` are the parameters that require a gradient, one after the other in the order of ``parameters()``.
+    The model works in evaluation mode, with frozen batch-norm, and is in its own modes again after every product.
+
+    ``loss`` gives one number an item. ``chunk`` items go through the model at once, or ``chunk // k`` items with k
+    vectors, so memory does not grow with either. ``precision`` is that of float32 products on a GPU: ``"fp32"``, or
+    ``"tf32"`` by choice. ``product`` is how: :func:`forward_over_reverse` or :func:`double_backward`.
+
+    >>> model = nn.Linear(2, 1, bias=False)
+    >>> x = np.array([[2.0, 0.0], [0.0, 1.0]], np.float32)
+    >>> hessian = Hessian(model, x, x[:, :1], loss=lambda outputs, targets: (outputs - targets).square().sum(1))
+    >>> hessian(torch.eye(2))  # (2 / n) x'x
+    tensor([[4., 0.],
+            [0., 1.]])
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        inputs: Array,
+        targets: Array,
+        *,
+        loss: Loss = cross_entropy,
+        chunk: int = 500,
+        precision: str = "fp32",
+        product: Product = forward_over_reverse,
+    ) -> None:
+        self.model = model
+        self.parameters = {name: value.detach() for name, value in model.named_parameters() if value.requires_grad}
+        self.dtype = _dtype(self.parameters)
+        self.device = device_of(model)
+        self.inputs = _inputs(inputs, self.dtype)
+        classes = self._look()
+        self.targets = _targets(targets, self.dtype, len(self.inputs), classes if loss is cross_entropy else None)
+        self.chunk = _whole("chunk", chunk)
+        self.precision = _precision(precision, self.device)
+        self.size = sum(value.numel() for value in self.parameters.values())
+        self.products = 0
+        self._product, self._loss = product, loss
+        _forward_mode()
+
+    def __call__(self, vectors: Tensor) -> Tensor:
+        """The products with ``vectors``, (vectors, size), in the same shape."""
+        along = self._split(vectors)
+        result = torch.zeros_like(vectors)
+        with self._looking():
+            for x, y in self._chunks(max(1, self.chunk // len(vectors))):
+                rows = self._product(self._total, self.parameters, along, x, y)
+                result += torch.cat([rows[name].detach().flatten(1) for name in self.parameters], 1)
+        self.products += len(vectors)
+        return result / len(self.inputs)
+
+    def flat(self, vectors: Sequence[Tensor]) -> Tensor:
+        """One row, (1, size), from a list like the parameters."""
+        shapes = [value.shape for value in self.parameters.values()]
+        if [vector.shape for vector in vectors] != shapes:
+            raise InputError(
+                f"vectors must have the shapes of the parameters that require a gradient, {_told(shapes)}, but have "
+                f"{_told([vector.shape for vector in vectors])}."
+            )
+        return torch.cat([vector.to(self.device, self.dtype).flatten() for vector in vectors])[None]
+
+    def like_parameters(self, row: Tensor) -> list[Tensor]:
+        """A list like the parameters from a row of numbers."""
+        return [part[0] for part in self._split(row[None]).values()]
+
+    def _split(self, vectors: Tensor) -> Parameters:
+        sizes = [value.numel() for value in self.parameters.values()]
+        return {
+            name: part.reshape(len(vectors), *value.shape)
+            for (name, value), part in zip(self.parameters.items(), vectors.split(sizes, 1), strict=True)
+        }
+
+    def _total(self, parameters: Parameters, x: Tensor, y: Tensor) -> Tensor:
+        return self._loss(functional_call(self.model, parameters, (x,)), y).sum()
+
+    def _chunks(self, items: int) -> Iterator[tuple[Tensor, Tensor]]:
+        for x, y in zip(self.inputs.split(items), self.targets.split(items), strict=True):
+            yield x.to(self.device), y.to(self.device)
+
+    def _look(self) -> int:
+        """An error unless the model is a function of an item, with logits as its output; their number."""
+        x = self.inputs[:LOOKED_AT].to(self.device)
+        with _products_in("fp32"):
+            refuse_random(self.model, x)
+            with evaluating(self.model), torch.no_grad():
+                logits = self.model(x[:1])
+        if not isinstance(logits, Tensor) or logits.ndim != 2:
+            told = f"the shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
+            raise InputError(
+                f"the model must return (items, outputs), but returns {told} for one item. Wrap it in a module that "
+                "returns its logits."
+            )
+        return logits.shape[1]
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        with evaluating(self.model), _products_in(self.precision), torch.autocast(self.device.type, enabled=False):
+            yield
+
+
+def hvp(
+    model: nn.Module,
+    inputs: Array,
+    targets: Array,
+    vectors: Sequence[Tensor],
+    *,
+    loss: Loss = cross_entropy,
+    chunk: int = 500,
+    precision: str = "fp32",
+    product: Product = forward_over_reverse,
+) -> list[Tensor]:
+    r""":math:`Hv` for the mean loss over the items; ``vectors`` and the result are lists like the parameters.
+
+    The Hessian of softmax regression at zero weights is the covariance of the inputs times :math:`I/C - 11'/C^2`:
+
+    >>> model = nn.Linear(1, 2, bias=False)
+    >>> _ = nn.init.zeros_(model.weight)
+    >>> hvp(model, np.ones((4, 1), np.float32), np.array([0, 1, 1, 1]), [torch.tensor([[1.0], [0.0]])])
+    [tensor([[ 0.2500],
+            [-0.2500]])]
+    """
+    hessian = Hessian(model, inputs, targets, loss=loss, chunk=chunk, precision=precision, product=product)
+    return hessian.like_parameters(hessian(hessian.flat(vectors))[0])
+
+
+def _dtype(parameters: Parameters) -> torch.dtype:
+    if not parameters:
+        raise InputError("the model has no parameters that require a gradient, so there is no curvature to measure.")
+    dtypes = {value.dtype for value in parameters.values()}
+    if dtypes not in ({torch.float32}, {torch.float64}):
+        told = ", ".join(sorted(str(dtype) for dtype in dtypes))
+        raise InputError(f"curvature needs all parameters in float32 or all in float64, but they are {told}.")
+    return dtypes.pop()
+
+
+def _inputs(inputs: Array, dtype: torch.dtype) -> Tensor:
+    inputs = torch.as_tensor(inputs)
+    if not len(inputs):
+        raise InputError("inputs hold no items, so there is no loss to differentiate.")
+    if inputs.dtype == torch.uint8:
+        raise InputError("inputs are uint8; pass what the model takes: normalised, as floating-point numbers.")
+    return inputs.to(dtype) if inputs.is_floating_point() else inputs
+
+
+def _targets(targets: Array, dtype: torch.dtype, items: int, classes: int | None) -> Tensor:
+    """Targets as a tensor; for the cross-entropy, which has ``classes``, they are classes or rows that sum to 1."""
+    if callable(targets):
+        raise InputError(
+            "targets must be an array, but a delivery was given: what it gives changes with the epoch, and so would "
+            "the loss. Pass the distribution, such as votes.frequencies(), or the labels of one epoch, deliver(epoch)."
+        )
+    same_length(inputs=range(items), targets=targets)
+    if classes is not None:
+        array = targets.detach().cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
+        if array.ndim == 1:
+            return torch.from_numpy(as_labels("targets", array, classes))
+        targets = as_simplex("targets", array)
+        if targets.shape[1] != classes:
+            raise InputError(f"targets have {targets.shape[1]} classes, but the model's outputs have {classes}.")
+    targets = torch.as_tensor(targets)
+    return targets.to(dtype) if targets.is_floating_point() else targets
+
+
+def _whole(name: str, value: int) -> int:
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise InputError(f"{name} must be a whole number of at least 1, but is {value!r}.")
+    return int(value)
+
+
+def _precision(precision: str, device: torch.device) -> str:
+    if precision not in ("fp32", "tf32"):
+        raise InputError(f"precision must be fp32 or tf32, but is {precision!r}.")
+    if precision == "tf32" and device.type != "cuda":
+        raise InputError("precision tf32 is for CUDA devices, but the model is on the CPU. Use fp32.")
+    return precision
+
+
+def _told(shapes: Sequence[torch.Size]) -> str:
+    return "[" + ", ".join(str(tuple(shape)) for shape in shapes) + "]"
+
+
+@cache
+def _forward_mode() -> None:
+    """Torch compiles some of its forward derivatives when the first is taken, by a way that it calls deprecated."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*torch.jit", category=DeprecationWarning)
+        jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))
+
+
+@contextmanager
+def _products_in(precision: str) -> Iterator[None]:
+    """TF32 rounds factors to 11 bits, and cuDNN does so by default; here only where it was chosen."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    try:
+        with torch.backends.cudnn.flags(enabled=True, benchmark=True, allow_tf32=precision == "tf32"):
+            yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
