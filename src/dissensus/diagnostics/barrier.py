@@ -37,7 +37,7 @@ def barrier(
     model_a: nn.Module,
     model_b: nn.Module,
     inputs: Tensor | NDArray,
-    targets: ArrayLike,
+    targets: Tensor | ArrayLike,
     points: int = 21,
     *,
     chunk: int = 500,
@@ -65,7 +65,7 @@ def barrier_with_reset_statistics(
     model_a: nn.Module,
     model_b: nn.Module,
     inputs: Tensor | NDArray,
-    targets: ArrayLike,
+    targets: Tensor | ArrayLike,
     statistics_inputs: Tensor | NDArray,
     points: int = 21,
     *,
@@ -94,14 +94,15 @@ def _along(
     model_a: nn.Module,
     model_b: nn.Module,
     inputs: Tensor | NDArray,
-    targets: ArrayLike,
+    targets: Tensor | ArrayLike,
     points: int,
     chunk: int,
     statistics_inputs: Tensor | None,
 ) -> Barrier:
     if points < 3:
         raise InputError(f"points must be at least 3, the two ends and one between them, but it is {points!r}.")
-    same_length(inputs=inputs, targets=np.asarray(targets))
+    targets = targets.cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
+    same_length(inputs=inputs, targets=targets)
     same_weights(model_a, model_b)
     between = copy.deepcopy(model_a)
     alphas = np.linspace(0, 1, points)
@@ -129,10 +130,9 @@ def _place(between: nn.Module, model_a: nn.Module, model_b: nn.Module, alpha: fl
             value.copy_(torch.lerp(here[name], there[name].to(here[name]), alpha))  # exact at both ends
 
 
-def _losses(logits: NDArray[np.float32], targets: ArrayLike) -> NDArray[np.float64]:
+def _losses(logits: NDArray[np.float32], targets: NDArray) -> NDArray[np.float64]:
     z = torch.from_numpy(logits).double()
-    given = np.asarray(targets)
-    y = as_labels("targets", given, z.shape[1]) if given.ndim == 1 else as_simplex("targets", given)
+    y = as_labels("targets", targets, z.shape[1]) if targets.ndim == 1 else as_simplex("targets", targets)
     if y.ndim == 2 and y.shape[1] != z.shape[1]:
         raise InputError(f"targets have {y.shape[1]} classes, but the model has {z.shape[1]}.")
     return F.cross_entropy(z, torch.from_numpy(y), reduction="none").numpy()

@@ -13,7 +13,7 @@ from dissensus.evaluation.predict import device_of, evaluating
 
 
 def gradcam(
-    model: nn.Module, layer: nn.Module, inputs: Tensor | NDArray, classes: ArrayLike, *, chunk: int = 500
+    model: nn.Module, layer: nn.Module, inputs: Tensor | NDArray, classes: Tensor | ArrayLike, *, chunk: int = 500
 ) -> NDArray[np.float32]:
     r"""Grad-CAM of one class an item at one layer, (items, height, width) in the layer's own resolution.
 
@@ -31,7 +31,8 @@ def gradcam(
         raise InputError(f"layer must be a module of {type(model).__name__}, such as model.stages[-1], but it is not.")
     if not len(inputs):
         raise InputError("inputs hold no items, so there is nothing to look at.")
-    same_length(inputs=inputs, classes=np.asarray(classes))
+    classes = classes.cpu().numpy() if isinstance(classes, Tensor) else np.asarray(classes)
+    same_length(inputs=inputs, classes=classes)
     device = device_of(model)
     maps = []
     with evaluating(model), torch.enable_grad():
