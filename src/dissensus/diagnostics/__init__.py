@@ -16,11 +16,23 @@ from typing import TYPE_CHECKING, Any
 from dissensus.base.errors import require
 
 if TYPE_CHECKING:
+    from dissensus.diagnostics.alignment import aligned, renamed
+    from dissensus.diagnostics.barrier import Barrier, barrier, barrier_with_reset_statistics
+    from dissensus.diagnostics.cam_stability import Stability, cam_stability
     from dissensus.diagnostics.correlation import Correlation, partial_spearman, spearman
     from dissensus.diagnostics.curvature import Curvature, curvature
     from dissensus.diagnostics.dynamics import Dynamics, dynamics
+    from dissensus.diagnostics.gradcam import gradcam
+    from dissensus.diagnostics.gradient_variance import (
+        GradientVariance,
+        against_entropy,
+        gradient_variance,
+        logit_variance,
+        sampled_gradient_variance,
+    )
     from dissensus.diagnostics.hvp import Hessian, hvp
     from dissensus.diagnostics.lanczos import Eigenvalue, Eigenvalues, top_eigenvalue, top_eigenvalues
+    from dissensus.diagnostics.last_layer import LastLayer, gradient_variance_of, last_layer
     from dissensus.diagnostics.odin import odin
     from dissensus.diagnostics.ood import (
         Separation,
@@ -35,11 +47,21 @@ if TYPE_CHECKING:
         separation,
     )
     from dissensus.diagnostics.power_iteration import power_iteration
+    from dissensus.diagnostics.shared_items import shared_items
+    from dissensus.diagnostics.similarity import Similarity, debiased_cka, linear_cka, similarity_over_seeds
     from dissensus.diagnostics.sparse_target import Relation, SparseTarget, relation, sparse_target
     from dissensus.diagnostics.trace import Trace, deflated_trace, hessian_trace
+    from dissensus.diagnostics.units import Group, unit_groups
 
 # One line for every public name: the file it lives in.
 _HOME_OF = {
+    "aligned": "alignment",
+    "renamed": "alignment",
+    "Barrier": "barrier",
+    "barrier": "barrier",
+    "barrier_with_reset_statistics": "barrier",
+    "Stability": "cam_stability",
+    "cam_stability": "cam_stability",
     "Correlation": "correlation",
     "partial_spearman": "correlation",
     "spearman": "correlation",
@@ -47,12 +69,21 @@ _HOME_OF = {
     "curvature": "curvature",
     "Dynamics": "dynamics",
     "dynamics": "dynamics",
+    "gradcam": "gradcam",
+    "GradientVariance": "gradient_variance",
+    "against_entropy": "gradient_variance",
+    "gradient_variance": "gradient_variance",
+    "logit_variance": "gradient_variance",
+    "sampled_gradient_variance": "gradient_variance",
     "Hessian": "hvp",
     "hvp": "hvp",
     "Eigenvalue": "lanczos",
     "Eigenvalues": "lanczos",
     "top_eigenvalue": "lanczos",
     "top_eigenvalues": "lanczos",
+    "LastLayer": "last_layer",
+    "gradient_variance_of": "last_layer",
+    "last_layer": "last_layer",
     "odin": "odin",
     "Separation": "ood",
     "aupr": "ood",
@@ -65,6 +96,11 @@ _HOME_OF = {
     "msp": "ood",
     "separation": "ood",
     "power_iteration": "power_iteration",
+    "shared_items": "shared_items",
+    "Similarity": "similarity",
+    "debiased_cka": "similarity",
+    "linear_cka": "similarity",
+    "similarity_over_seeds": "similarity",
     "Relation": "sparse_target",
     "SparseTarget": "sparse_target",
     "relation": "sparse_target",
@@ -72,6 +108,8 @@ _HOME_OF = {
     "Trace": "trace",
     "deflated_trace": "trace",
     "hessian_trace": "trace",
+    "Group": "units",
+    "unit_groups": "units",
 }
 
 __all__ = list(_HOME_OF)
