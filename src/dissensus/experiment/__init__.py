@@ -10,13 +10,27 @@ from dissensus.base.errors import require
 if TYPE_CHECKING:
     from dissensus.experiment.comparison import Comparison
     from dissensus.experiment.demo import DEMO
+    from dissensus.experiment.diagnose import diagnose_runs
     from dissensus.experiment.events import Event
     from dissensus.experiment.plan import Plan
     from dissensus.experiment.run import carry_out
     from dissensus.experiment.source import Source
+    from dissensus.experiment.subject import Subject, look_inside
     from dissensus.experiment.sweep import Outcome, compare
 
-__all__ = ["DEMO", "Comparison", "Event", "Outcome", "Plan", "Source", "carry_out", "compare"]
+__all__ = [
+    "DEMO",
+    "Comparison",
+    "Event",
+    "Outcome",
+    "Plan",
+    "Source",
+    "Subject",
+    "carry_out",
+    "compare",
+    "diagnose_runs",
+    "look_inside",
+]
 
 _HOME_OF = {
     "Plan": "plan",
@@ -27,6 +41,9 @@ _HOME_OF = {
     "Outcome": "sweep",
     "compare": "sweep",
     "DEMO": "demo",
+    "diagnose_runs": "diagnose",
+    "Subject": "subject",
+    "look_inside": "subject",
 }
 
 

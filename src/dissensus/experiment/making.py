@@ -28,6 +28,7 @@ class Maker:
         self.data: Dataset | None = None
         self.under_way: dict[str, tuple[Begun, Teller]] = {}
         self.written: dict[str, Future[str]] = {}  # or about to be
+        self.undiagnosed: dict[str, Exception] = {}
 
     def __call__(
         self,
@@ -84,6 +85,8 @@ class Maker:
         begun, teller = self.under_way[name]
         if ended.fitted is not None:
             try:
+                if (error := begun.diagnose(ended.fitted)) is not None:
+                    self.undiagnosed[name] = error
                 self.written[name] = self.writer(begun.staging, name, begun.content(ended.fitted))
             except Exception as error:  # such as no room for the weights
                 self._fail(name, error, teller)
@@ -103,8 +106,11 @@ class Maker:
                 continue
             del self.under_way[name]
             begun.claim.close()
+            undiagnosed = self.undiagnosed.pop(name, None)
             if future.result():
                 teller("failed", f"it is done and kept, but could not be scored.\n{future.result()}")
+            elif undiagnosed is not None:
+                teller("failed", f"it is done and kept, but could not be diagnosed.\n{_told(undiagnosed)}")
             else:
                 teller("done")
 
@@ -112,8 +118,7 @@ class Maker:
         self._discard(name, error)
         if isinstance(error, StoreError):
             raise error
-        told = str(error) if isinstance(error, DissensusError) else "".join(traceback.format_exception(error))
-        teller("failed", told)
+        teller("failed", _told(error))
 
     def _discard(self, name: str, error: BaseException | None = None) -> None:
         """Give the claim up; what lies in the staging folder is no run."""
@@ -131,3 +136,8 @@ class Maker:
         self.written.clear()
         for name in list(self.under_way):
             self._discard(name)
+
+
+def _told(error: BaseException) -> str:
+    """What a user can mend in a sentence, anything else with its traceback."""
+    return str(error) if isinstance(error, DissensusError) else "".join(traceback.format_exception(error))

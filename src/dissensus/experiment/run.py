@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -20,7 +21,8 @@ from dissensus.experiment.about import about
 from dissensus.experiment.budget import epochs_saved
 from dissensus.experiment.parts import Parts, given_votes, parts, reference_labels
 from dissensus.experiment.plan import Plan, described, versions
-from dissensus.records import RunStore, write_run
+from dissensus.experiment.subject import Diagnose, Subject, dynamics_of
+from dissensus.records import Diagnosis, RunStore, Weights, write_diagnostics, write_run
 from dissensus.targets import TARGETS
 from dissensus.training import Engine, Seeds
 from dissensus.votes import Votes
@@ -29,6 +31,7 @@ if TYPE_CHECKING:  # torch takes two seconds to import, and only carrying out ne
     from dissensus.training import Fitted, Job
 
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of an unfinished run
+WEIGHTS = "model.safetensors"  # beside a run that kept them
 
 Row = Mapping[str, Any]
 
@@ -42,6 +45,7 @@ class How:
     features: bool = False  # keep what enters the last layer
     keep_model: bool = False  # keep the weights of the best epoch
     every: float = 60.0  # seconds between checkpoints
+    diagnose: Diagnose | None = None  # what to look for in the model before it is gone
 
 
 def carry_out(
@@ -56,6 +60,7 @@ def carry_out(
     engine: Engine = Engine(),  # noqa: B008 (frozen)
     every: float = 60.0,
     stop: Callable[[], bool] | None = None,
+    diagnose: Diagnose | None = None,
 ) -> str:
     """Train and evaluate as the plan says, and leave the run and its records in the store; returns the run's name.
 
@@ -66,13 +71,15 @@ def carry_out(
     ``progress`` is given each row of the history; ``source`` says where the data came from and is recorded beside the
     run, as is ``engine``. With ``keep_model`` the weights of the best epoch are kept there too, as
     ``model.safetensors``; with ``features`` its predictions hold what enters the last layer for every item, at the best
-    and at the last epoch.
+    and at the last epoch. ``diagnose`` is given the model with the weights of either, and what it returns is kept as
+    ``diagnostics.csv``, so that no weights need be; ``look_inside`` is one. If it fails, the run is kept all the same.
     """
     from dissensus.evaluation import records_of
     from dissensus.training import side_by_side
 
     refuse_other_machine([plan])
-    begun = begin(plan, data, store, How(engine, features=features, keep_model=keep_model, every=every), source)
+    how = How(engine, features=features, keep_model=keep_model, every=every, diagnose=diagnose)
+    begun = begin(plan, data, store, how, source)
     if begun is None:
         return plan.name
     with begun.claim, one_thread():
@@ -80,8 +87,11 @@ def carry_out(
         if ended.fitted is None:
             assert ended.error is not None
             raise ended.error
+        undiagnosed = begun.diagnose(ended.fitted)
         write_run(begun.staging, **begun.content(ended.fitted))
     records_of(store.read(plan.name))  # derived from what is on disk by now: a metric that fails loses no run
+    if undiagnosed is not None:
+        raise undiagnosed
     return plan.name
 
 
@@ -119,10 +129,35 @@ class Begun:
         checkpoint = Checkpoint(self.checkpoint, self.how.every)
         return replace(job, progress=progress, checkpoint=checkpoint, features=self.how.features, tag=tag)
 
+    def diagnose(self, fitted: Fitted) -> Exception | None:
+        """Look inside the model while it is here, and leave what is found in ``staging``; returns what went wrong.
+
+        Only a disk that cannot be written is raised: it fails the run as well.
+        """
+        if self.how.diagnose is None:
+            return None
+        try:
+            found = [*dynamics_of(fitted.history, len(self.split.evaluation)), *self._found_inside(fitted)]
+        except Exception as error:
+            return error
+        write_diagnostics(self.staging / "diagnostics.csv", found)
+        return None
+
+    def _found_inside(self, fitted: Fitted) -> Iterator[Diagnosis]:
+        assert self.how.diagnose is not None
+        assert fitted.best_state is not None
+        human = self.data.votes.take(self.split.evaluation).frequencies()
+        inputs, train = (self.data.inputs[part] for part in (self.split.evaluation, self.split.train))
+        subject = Subject(deepcopy(fitted.model).eval(), fitted.prepare, inputs, human, train)
+        states: dict[Weights, Any] = {"best": fitted.best_state, "last": fitted.model.state_dict()}
+        for weights, state in states.items():
+            subject.model.load_state_dict(state)
+            yield from (replace(one, weights=weights) for one in self.how.diagnose(subject))
+
     def content(self, fitted: Fitted) -> dict[str, Any]:
         """What is written of the run, as :func:`~dissensus.records.write_run` takes it; weights are written here."""
         if self.how.keep_model:
-            _save_weights(self.staging / "model.safetensors", fitted)
+            _save_weights(self.staging / WEIGHTS, fitted)
         seconds = time.perf_counter() - self.started
         beside = about(seconds, fitted.model, self.source) | {
             "engine": asdict(self.how.engine),

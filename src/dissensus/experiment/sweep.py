@@ -21,6 +21,7 @@ from dissensus.experiment.making import Maker
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.run import CHECKPOINT, How, device, device_name, refuse_other_machine
 from dissensus.experiment.source import Source
+from dissensus.experiment.subject import Diagnose
 from dissensus.experiment.workers import Worker
 from dissensus.experiment.writer import WriterProcess
 from dissensus.records import RunStore
@@ -56,6 +57,7 @@ def compare(
     keep_model: bool = False,
     every: float = 60.0,
     say: Say | None = None,
+    diagnose: Diagnose | None = None,
 ) -> Outcome:
     """Carry out the plans that are not done yet: on a GPU ``width`` side by side, else in ``jobs`` processes.
 
@@ -63,7 +65,8 @@ def compare(
     next call goes on from there. With a ``budget`` of seconds it stops before they are over: no run is begun that will
     not fit in what is left, those under way write their checkpoints, and ``left`` of the outcome names what remains. On
     SIGTERM it stops like that, too, and on Ctrl-C where a GPU makes epochs short (else it stops at once); then
-    KeyboardInterrupt is raised. ``features`` and ``keep_model`` are those of :func:`~dissensus.experiment.carry_out`.
+    KeyboardInterrupt is raised. ``features``, ``keep_model`` and ``diagnose`` are those of
+    :func:`~dissensus.experiment.carry_out`; other processes must be able to import ``diagnose``, so it is no lambda.
 
     A run that fails is reported, with the reason, and the others go on; where the store itself cannot be written, the
     sweep ends with that error. ``say`` is given a line where less GPU memory than hoped for slows the sweep down.
@@ -76,8 +79,8 @@ def compare(
     if course.waiting:
         refuse_other_machine(course.waiting.values())
         on_gpu = device() == "cuda"
-        how = How(engine, width if on_gpu else 1, features, keep_model, every)
-        course.beside = min(width if on_gpu else jobs, len(course.waiting))
+        how = How(engine, width if on_gpu else 1, features, keep_model, every, diagnose)
+        course.beside, course.shares = min(width if on_gpu else jobs, len(course.waiting)), on_gpu
         course.recall(device_name(), how.width)
         with until_signal(SIGTERM, *([SIGINT] if on_gpu else [])) as course.signalled:
             if course.beside > 1 and not on_gpu:
@@ -106,6 +109,7 @@ class Course:
         self.epochs: dict[str, int] = {}  # that are done, of the unfinished
         self.under_way: dict[str, Event] = {}
         self.beside = 1
+        self.shares = False  # one device, whose runs slow each other down
         self.stopped = False
         self.signalled: Callable[[], bool] = lambda: False
 
@@ -123,6 +127,7 @@ class Course:
             self.paces.recall(self.store, {self.kinds[name] for name in self.waiting}, device, width)
 
     def tell(self, event: Event) -> None:
+        self.paces.learn(self.kinds[event.run], event, self.together(event.run))
         if event.kind in ENDS:
             self.under_way.pop(event.run, None)
             if event.kind != "stopped":
@@ -132,20 +137,24 @@ class Course:
             self.under_way[event.run] = event
         if event.epoch:
             self.epochs[event.run] = event.epoch
-        self.paces.learn(self.kinds[event.run], event)
         if self.progress is not None:
             self.progress(replace(event, sweep_left=self.seconds_left()))
 
     def seconds_left(self) -> float | None:
         """What the runs that wait or are under way will take together, those that go side by side shared out."""
-        known = [seconds for name in self.waiting if (seconds := self.seconds(name)) is not None]
+        together = self.beside if self.shares else 1
+        known = [seconds for name in self.waiting if (seconds := self.seconds(name, together)) is not None]
         if len(known) < len(self.waiting):
             return None
         return max(sum(known) / self.beside, max(known, default=0.0))
 
-    def seconds(self, name: str) -> float | None:
+    def seconds(self, name: str, together: int) -> float | None:
         epochs = self.waiting[name].recipe.epochs - self.epochs.get(name, 0)
-        return self.paces.seconds(self.kinds[name], epochs)
+        return self.paces.seconds(self.kinds[name], epochs, together)
+
+    def together(self, name: str) -> int:
+        """How many runs share the device while this one is under way, as things stand."""
+        return len({*self.under_way, name}) if self.shares else 1
 
     def stop(self) -> bool:
         """Whether the runs under way shall write their checkpoints now: time for another epoch of each is not left."""
@@ -154,7 +163,7 @@ class Course:
         return self.stopped
 
     def fits(self, name: str) -> bool:
-        return not self.stop() and self.budget.has(self.seconds(name))
+        return not self.stop() and self.budget.has(self.seconds(name, self.together(name)))
 
     def next(self, given: Iterable[str] = ()) -> Plan | None:
         """The first plan that no process is making, and that there is time for."""

@@ -1,0 +1,106 @@
+"""A model's card: what every instrument that takes one model says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from dissensus.base.arrays import PerItem, as_simplex, same_length
+from dissensus.diagnostics.correlation import Z95, Correlation
+from dissensus.diagnostics.gradient_variance import against_entropy
+from dissensus.diagnostics.last_layer import LastLayer, last_layer
+from dissensus.diagnostics.odin import odin
+from dissensus.diagnostics.ood import energy, entropy_score, knn, margin, msp, separation
+from dissensus.metrics import softmax
+from dissensus.records import Diagnosis
+
+NEIGHBOURS = 50
+
+
+def card(
+    model: nn.Module,
+    inputs: Tensor | NDArray,
+    human: ArrayLike,
+    *,
+    outside: Mapping[str, Tensor | NDArray] | None = None,
+    bank: Tensor | NDArray | None = None,
+    seed: int = 0,
+    chunk: int = 500,
+) -> list[Diagnosis]:
+    """Curvature, gradient variance and out-of-distribution scores of one model, a row each with its 95 % interval.
+
+    ``inputs`` are items that the model was not trained on, as it takes them (normalised, where it wants that), and
+    ``human`` what annotators said of them, (items, classes). ``outside`` are other sets of inputs by name, which the
+    scores should tell from ``inputs``; ``bank`` are training inputs, which KNN measures distances to (the 50th
+    nearest, or the farthest of fewer). The model may be any that ends in an ``nn.Linear``; it is in evaluation mode
+    meanwhile, and left as it was.
+
+    >>> import torch
+    >>> _ = torch.manual_seed(0)
+    >>> model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+    >>> x, human = torch.randn(60, 4), np.full((60, 3), 1 / 3)
+    >>> found = {row.name: row for row in card(model, x, human, outside={"far": 9 * x})}
+    >>> found["energy_auroc"].other, found["energy_auroc"].items
+    ('far', 60)
+    """
+    p = as_simplex("human", human)
+    same_length(inputs=inputs, human=p)
+    last = last_layer(model, inputs, chunk=chunk)
+    rows = [*_gradient(last, p, seed)]
+    if outside:
+        near = None if bank is None else last_layer(model, bank, chunk=chunk).features
+        inside = ood_scores(model, inputs, last, near, chunk)
+        for name, others in outside.items():
+            away = ood_scores(model, others, last_layer(model, others, chunk=chunk), near, chunk)
+            rows += _told_apart(inside, away, name)
+    return rows
+
+
+def ood_scores(
+    model: nn.Module,
+    inputs: Tensor | NDArray,
+    last: LastLayer,
+    bank: NDArray[np.floating] | None = None,
+    chunk: int = 500,
+) -> dict[str, PerItem]:
+    """Every score of the items, by name; KNN only with features to measure distances to."""
+    z = last.logits
+    scores = {
+        "energy": energy(z),
+        "msp": msp(z),
+        "odin": odin(model, inputs, chunk=chunk),
+        "entropy": entropy_score(z),
+        "margin": margin(z),
+    }
+    return scores if bank is None else scores | {"knn": knn(last.features, bank, min(NEIGHBOURS, len(bank)))}
+
+
+def _gradient(last: LastLayer, human: NDArray[np.float64], seed: int) -> Iterable[Diagnosis]:
+    found = against_entropy(last.features, softmax(last.logits), human, bias=last.bias, seed=seed)
+    n = len(human)
+    error = found.exact.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    yield estimated("gradient_variance", float(found.exact.mean()), float(error), n)
+    yield correlated("gradient_variance_entropy", found.correlation)
+    yield correlated("gradient_variance_partial", found.partial)
+
+
+def _told_apart(inside: Mapping[str, PerItem], away: Mapping[str, PerItem], name: str) -> Iterable[Diagnosis]:
+    for score, values in inside.items():
+        found = separation(values, away[score])
+        yield estimated(f"{score}_auroc", found.auroc, found.auroc_se, found.inside, other=name)
+
+
+def estimated(name: str, value: float, error: float, items: int, **more: str) -> Diagnosis:
+    """A number with 1.96 of its standard errors to either side.
+
+    >>> estimated("trace", 10.0, 0.5, items=200).high.__round__(2)
+    10.98
+    """
+    return Diagnosis(name, value, value - Z95 * error, value + Z95 * error, items, **more)  # type: ignore[arg-type]
+
+
+def correlated(name: str, found: Correlation, **more: str) -> Diagnosis:
+    return Diagnosis(name, found.value, found.low, found.high, found.items, **more)  # type: ignore[arg-type]

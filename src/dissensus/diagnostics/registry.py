@@ -1,0 +1,60 @@
+"""What every diagnostic is called, and what it says: the one list that tables, the page and the command read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dissensus.records import Diagnosis
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """A name for the heads of tables, and a line for those who meet it for the first time."""
+
+    title: str
+    meaning: str
+    digits: int = 3
+
+
+_AUROC = "AUROC of {}: the chance that an evaluation item scores higher than an item of another set"
+_GAIN = "does a hard delivery gain most over soft labels where few votes miss the annotators? Spearman, {}"
+
+DIAGNOSTICS: dict[str, Diagnostic] = {
+    "best_epoch": Diagnostic("best epoch", "the epoch with the lowest soft NLL on the evaluation items, from 0", 1),
+    "epochs_to_95": Diagnostic("95 % there", "the first epoch 95 % of the way from the first one to the best one", 1),
+    "area": Diagnostic("mean of the curve", "soft NLL, averaged over the epochs"),
+    "overfitting": Diagnostic("overfitting", "soft NLL of the last epoch less that of the best one"),
+    "top_eigenvalue": Diagnostic("λmax", "the loss's curvature in its steepest direction", 2),
+    "trace": Diagnostic("trace", "the loss's curvature summed over all directions", 1),
+    "trace_times_norm": Diagnostic("trace · ‖θ‖²", "the same whatever the scale of the weights is", 0),
+    "filter_normalised_top": Diagnostic("λmax, filter-normalised", "the same whatever the scale of each filter is", 2),
+    "gradient_variance": Diagnostic("gradient variance", "of the last layer over drawn labels, mean over items"),
+    "gradient_variance_entropy": Diagnostic(
+        "gradient variance ~ entropy", "Spearman with annotator entropy; much of it holds by construction"
+    ),
+    "gradient_variance_partial": Diagnostic(
+        "gradient variance ~ entropy, partial", "what is left of it beyond what no model can change"
+    ),
+    "energy_auroc": Diagnostic("energy", _AUROC.format("the energy")),
+    "msp_auroc": Diagnostic("MSP", _AUROC.format("the highest probability")),
+    "odin_auroc": Diagnostic("ODIN", _AUROC.format("ODIN")),
+    "entropy_auroc": Diagnostic("entropy", _AUROC.format("the entropy, sign turned")),
+    "margin_auroc": Diagnostic("logit margin", _AUROC.format("the logit margin")),
+    "knn_auroc": Diagnostic("KNN", _AUROC.format("the distance to the training items, sign turned")),
+    "cka": Diagnostic("CKA", "how alike two models represent the items that neither was trained on"),
+    "debiased_cka": Diagnostic("CKA, debiased", "the same, 0 on average for features that have nothing in common"),
+    "js_gain": Diagnostic("gain ~ JS distance", _GAIN.format("Jensen-Shannon distance")),
+    "js_gain_given_entropy": Diagnostic("gain ~ JS distance | entropy", "the same among items of like entropy"),
+    "l1_gain": Diagnostic("gain ~ L1 distance", _GAIN.format("sum of absolute differences")),
+    "l1_gain_given_entropy": Diagnostic("gain ~ L1 distance | entropy", "the same among items of like entropy"),
+}
+
+
+def titled(found: Diagnosis) -> str:
+    """What a number is about, in a few words.
+
+    >>> titled(Diagnosis("trace", 9.0, 8.0, 10.0, items=200, slice="disputed"))
+    'trace, most disputed items'
+    """
+    title = DIAGNOSTICS[found.name].title if found.name in DIAGNOSTICS else found.name.replace("_", " ")
+    return title + (", most disputed items" if found.slice == "disputed" else "")

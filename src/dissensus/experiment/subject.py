@@ -1,0 +1,71 @@
+"""A trained model with the items of its run, and what is asked of it: by a sweep right after its training, or later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.base.errors import InputError
+from dissensus.datasets import load_images
+from dissensus.diagnostics.dynamics import dynamics
+from dissensus.records import Diagnosis
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from dissensus.evaluation.predict import Prepare
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a diagnostic may look at."""
+
+    model: nn.Module
+    prepare: Prepare  # normalises inputs for the model
+    inputs: NDArray[Any]  # of the evaluation items
+    human: NDArray[np.float64]  # all votes on them
+    train: NDArray[Any]  # inputs of the training items
+
+    def prepared(self, inputs: NDArray[Any]) -> Tensor:
+        """Inputs as the model takes them, in host memory: sets of images need not fit on the device."""
+        import torch
+
+        from dissensus.evaluation.predict import device_of
+
+        device = device_of(self.model)
+        return torch.cat([self.prepare(x.to(device)).cpu() for x in torch.as_tensor(inputs).split(2000)])
+
+
+Diagnose = Callable[[Subject], Iterable[Diagnosis]]
+
+
+def look_inside(subject: Subject, outside: Sequence[str] = ()) -> list[Diagnosis]:
+    """The model's card (:func:`dissensus.diagnostics.card`); ``outside`` names sets of images, such as svhn.
+
+    A sweep takes it as it is, ``compare(..., diagnose=look_inside)``, or with such sets:
+    ``compare(..., diagnose=functools.partial(look_inside, outside=["svhn"]))``.
+    """
+    from dissensus.diagnostics.card import card
+
+    sets = {name: subject.prepared(_images(name, subject.inputs)) for name in outside}
+    bank = subject.prepared(subject.train) if sets else None
+    return card(subject.model, subject.prepared(subject.inputs), subject.human, outside=sets, bank=bank)
+
+
+def _images(name: str, like: NDArray[Any]) -> NDArray[Any]:
+    images = load_images(name)
+    if images.shape[1:] != like.shape[1:]:
+        raise InputError(
+            f"{name} has images of the shape {images.shape[1:]}, but the model takes {like.shape[1:]}. "
+            "Only sets of that shape can be told apart from its items."
+        )
+    return images
+
+
+def dynamics_of(history: Mapping[str, Any] | Sequence[Mapping[str, Any]], items: int) -> list[Diagnosis]:
+    """How a run learned: exact, so without intervals."""
+    return [Diagnosis(name, float(value), np.nan, np.nan, items) for name, value in vars(dynamics(history)).items()]
