@@ -17,7 +17,7 @@ SHAPE = (3, 16, 16)
 
 @cache
 def some_images():
-    x = torch.randn(80, *SHAPE, generator=torch.Generator().manual_seed(0))
+    x = torch.randn(60, *SHAPE, generator=torch.Generator().manual_seed(0))
     return x, x[:, :, :8].mean((2, 3)).argmax(1)
 
 
@@ -26,7 +26,7 @@ def images():
     return some_images()
 
 
-def trained(model, x, labels, steps=25, lr=0.1):
+def trained(model, x, labels, steps=12, lr=0.1):
     optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
     for _ in range(steps):
         optimizer.zero_grad()
@@ -174,3 +174,12 @@ def test_the_same_is_found_every_time(model):
     first = aligned(renamed(model, seed=5), to=renamed(model, seed=6))
     np.random.seed(1)  # noqa: NPY002
     assert distance(first, aligned(renamed(model, seed=5), to=renamed(model, seed=6))) == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_model_on_a_gpu_stays_there():
+    model = MLP((5,), 3, width=16)
+    back = aligned(renamed(model).cuda(), to=model)
+    assert all(value.is_cuda for value in back.parameters())
+    assert distance(back.cpu(), model) == 0

@@ -174,3 +174,14 @@ def test_what_does_not_fit_is_told(images):
         barrier_with_reset_statistics(MLP((4,), 2), MLP((4,), 2), x, targets, x)
     with pytest.raises(InputError, match="at least two items, but they hold 1"):
         barrier_with_reset_statistics(a, a, x, targets, x[:1])
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_losses_on_a_gpu_are_those_on_the_processor(images):
+    x, targets = images
+    a, b = net(0, images), net(1, images)
+    expected = barrier_with_reset_statistics(a, b, x, targets, x, points=3)
+    found = barrier_with_reset_statistics(a.cuda(), b, x.cuda(), torch.from_numpy(targets).cuda(), x, points=3)
+    np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-2)
+    assert barrier(a, b, x, targets, points=3).losses.shape == (3,)

@@ -89,3 +89,38 @@ def test_what_cannot_be_mapped_is_told(cnn):
     twice = nn.Sequential(relu := nn.ReLU(), nn.Conv2d(3, 3, 1), relu, nn.Flatten(), nn.Linear(12, 2))
     with pytest.raises(InputError, match="it was used 2 times"):
         gradcam(twice, relu, torch.zeros(1, 3, 2, 2), [0])
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_layer_beside_the_way_to_the_logits_is_told(frozen):
+    class Aside(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.aside, self.head = nn.Conv2d(3, 3, 1), nn.Linear(12, 2)
+
+        def forward(self, x):
+            self.aside(x)
+            return self.head(x.flatten(1))
+
+    model = Aside().requires_grad_(not frozen)
+    with pytest.raises(InputError, match="the logits do not depend on what layer puts out"):
+        gradcam(model, model.aside, torch.zeros(1, 3, 2, 2), [0])
+
+
+def test_a_layer_that_puts_out_more_than_a_tensor_is_told():
+    class Last(nn.Module):
+        def forward(self, found):
+            return found[0][:, -1]
+
+    model = nn.Sequential(nn.LSTM(3, 4, batch_first=True), Last(), nn.Linear(4, 2))
+    with pytest.raises(InputError, match="must put out a tensor, but LSTM puts out a tuple"):
+        gradcam(model, model[0], torch.zeros(1, 5, 3), [0])
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_maps_on_a_gpu_are_those_on_the_processor(resnet):
+    x, classes = torch.randn(9, 3, 16, 16), torch.arange(9) % 5
+    expected = gradcam(resnet, resnet.stages[-1], x, classes)
+    found = gradcam(resnet.cuda(), resnet.stages[-1], x.cuda(), classes.cuda())
+    np.testing.assert_allclose(found, expected, atol=1e-2 * expected.max())

@@ -65,3 +65,11 @@ def test_the_variance_of_a_model_is_that_of_its_features(model, x):
     np.testing.assert_allclose(found.exact, gradient_variance(penultimate(model, x), human), rtol=1e-5)
     with pytest.raises(InputError, match="inputs has 11, human has 10"):
         gradient_variance_of(model, x, human[:10])
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_what_a_gpu_finds_is_what_the_processor_finds(model, x):
+    expected = last_layer(model, x)
+    found = last_layer(model.cuda(), x)
+    np.testing.assert_allclose(found.features, expected.features, atol=1e-2)

@@ -49,8 +49,10 @@ def barrier(
     :func:`barrier_with_reset_statistics`. And two models may be one, with its hidden units in another order:
     ``barrier(a, aligned(b, to=a), ...)`` tells.
 
-    ``targets`` are one class an item or rows of probabilities. Everything is in evaluation mode, and neither model is
-    touched.
+    ``targets`` are one class an item or rows of probabilities. Between seeds pass only the items that neither model was
+    trained on (:func:`~dissensus.diagnostics.shared_items.shared_items`). A height means little without its control:
+    two models of one method, from the same initial weights, that saw the data in another order. Everything is in
+    evaluation mode, and neither model is touched.
 
     >>> _ = torch.manual_seed(0)
     >>> a, b = (nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 2)) for _ in range(2))

@@ -40,8 +40,7 @@ def gradcam(
             channels, logits = _channels_and_logits(model, layer, x.to(device))
             wanted = as_labels("classes", classes, logits.shape[1])[first : first + chunk]
             chosen = logits.gather(1, torch.from_numpy(wanted)[:, None].to(device)).sum()  # items do not mix
-            (gradient,) = torch.autograd.grad(chosen, channels)
-            weights = gradient.mean((2, 3), keepdim=True)
+            weights = _gradient(chosen, channels).mean((2, 3), keepdim=True)
             maps.append((weights * channels.detach()).sum(1).relu().float().cpu())
     return torch.cat(maps).numpy()
 
@@ -51,6 +50,10 @@ def _channels_and_logits(model: nn.Module, layer: nn.Module, x: Tensor) -> tuple
 
     def see(_module: nn.Module, _given: tuple, output: Tensor) -> Tensor:
         # A leaf: nothing before it needs a gradient. And the model goes on with a copy, for a ReLU that works in place.
+        if not isinstance(output, Tensor):
+            raise InputError(
+                f"layer must put out a tensor, but {type(layer).__name__} puts out a {type(output).__name__}."
+            )
         seen.append(output.detach().requires_grad_())
         return seen[-1].clone()
 
@@ -65,3 +68,10 @@ def _channels_and_logits(model: nn.Module, layer: nn.Module, x: Tensor) -> tuple
         )
         raise InputError(f"layer must put out one map (items, channels, height, width) an input, but {told}.")
     return seen[0], logits
+
+
+def _gradient(of: Tensor, at: Tensor) -> Tensor:
+    (gradient,) = torch.autograd.grad(of, at, allow_unused=True) if of.requires_grad else (None,)
+    if gradient is None:
+        raise InputError("the logits do not depend on what layer puts out; choose one on the way to them.")
+    return gradient

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dissensus.base.arrays import PerItem, as_matrix, as_simplex, same_length
 from dissensus.base.errors import InputError
@@ -67,10 +67,13 @@ def sampled_gradient_variance(
     if draws < 2:
         raise InputError(f"draws must be at least 2, because one has no variance, but it is {draws!r}.")
     length = _squared_length(features, len(p), bias)
+    steps = p.cumsum(1)
+    steps /= steps[:, -1:]  # after the last class that anybody chose it is exactly 1, so none beyond is ever drawn
     mean, squares = np.zeros_like(p), np.zeros(len(p))
     for draw in range(draws):  # Welford's update: the sum of squares never cancels
+        u = uniform(seed, "gradient variance", draw, at=len(p))
         gradient = q.copy()
-        gradient[np.arange(len(p)), _labels(p, seed, draw)] -= 1
+        gradient[np.arange(len(p)), (u[:, None] >= steps).sum(1)] -= 1
         off = gradient - mean
         mean += off / (draw + 1)
         squares += (off * (gradient - mean)).sum(1)
@@ -123,10 +126,3 @@ def _squared_length(features: ArrayLike, items: int, bias: bool) -> PerItem:
         row = int(np.flatnonzero(~np.isfinite(h).all(1))[0])
         raise InputError(f"features must be finite, but those of item {row} are not.")
     return (h**2).sum(1) + bias
-
-
-def _labels(p: NDArray[np.float64], seed: int, draw: int) -> NDArray[np.int64]:
-    steps = p.cumsum(1)
-    steps /= steps[:, -1:]  # after the last class that anybody chose it is exactly 1, so none beyond is ever drawn
-    u = uniform(seed, "gradient variance", draw, at=len(p))
-    return (u[:, None] >= steps).sum(1)

@@ -85,5 +85,5 @@ def _pass(model: nn.Module, x: Tensor) -> tuple[Tensor, Tensor, nn.Linear]:
             return found
     raise InputError(
         f"{type(model).__name__} does not return the output of an nn.Linear, so its last layer is not known. "
-        "Pass features and probabilities to gradient_variance and sampled_gradient_variance instead."
+        "The functions of arrays, such as against_entropy, take its features and probabilities as they are."
     )
