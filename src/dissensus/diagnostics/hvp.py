@@ -154,16 +154,15 @@ class Hessian:
     def _look(self) -> int:
         """An error unless the model is a function of an item, with logits as its output; their number."""
         x = self.inputs[:LOOKED_AT].to(self.device)
-        with _products_in("fp32"):
+        with evaluating(self.model), _products_in("fp32"), torch.no_grad():
+            logits = self.model(x[:1])
+            if not isinstance(logits, Tensor) or logits.ndim != 2:
+                told = f"the shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else type(logits).__name__
+                raise InputError(
+                    f"the model must return (items, outputs), but returns {told} for one item. Wrap it in a module "
+                    "that returns its logits."
+                )
             refuse_random(self.model, x)
-            with evaluating(self.model), torch.no_grad():
-                logits = self.model(x[:1])
-        if not isinstance(logits, Tensor) or logits.ndim != 2:
-            told = f"the shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
-            raise InputError(
-                f"the model must return (items, outputs), but returns {told} for one item. Wrap it in a module that "
-                "returns its logits."
-            )
         return logits.shape[1]
 
     @contextmanager

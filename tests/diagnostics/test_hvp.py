@@ -1,0 +1,185 @@
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from dissensus import Votes
+from dissensus.base.errors import InputError
+from dissensus.delivery import DELIVERIES
+from dissensus.diagnostics import Hessian, hvp
+from dissensus.diagnostics.hvp import double_backward, forward_over_reverse
+from dissensus.models import MODELS, make
+
+PRODUCTS = {"forward over reverse": forward_over_reverse, "double backward": double_backward}
+
+
+@pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
+@pytest.mark.parametrize("chunk", [1, 7, 500])
+@pytest.mark.parametrize("together", [1, 3])
+def test_products_are_those_of_the_exact_hessian(batch_norm_net, product, chunk, together):
+    vectors = torch.randn(together, len(batch_norm_net.hessian)).double()
+    hessian = Hessian(*batch_norm_net.given, chunk=chunk, product=product)
+    np.testing.assert_allclose(hessian(vectors).numpy(), vectors.numpy() @ batch_norm_net.hessian, atol=1e-12)
+    assert hessian.products == together
+
+
+def test_products_are_those_of_curvlinops(batch_norm_net):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from curvlinops import HessianLinearOperator
+
+        model, inputs, targets = batch_norm_net.given
+        model.eval()
+        data = [(inputs[:10], targets[:10]), (inputs[10:], targets[10:])]
+        theirs = HessianLinearOperator(model, nn.CrossEntropyLoss(), list(model.parameters()), data)
+        vectors = [torch.randn_like(value) for value in model.parameters()]
+        expected = theirs @ vectors
+        model.train()
+    for ours, other in zip(hvp(*batch_norm_net.given, vectors), expected, strict=True):
+        torch.testing.assert_close(ours, other.detach(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_of_ours_has_products_either_way(name):
+    torch.manual_seed(0)
+    model = make(name, (3, 8, 8), 4, width=4)()
+    inputs, targets = torch.randn(6, 3, 8, 8), torch.randint(4, (6,))
+    vectors = torch.randn(2, sum(value.numel() for value in model.parameters()))
+    one, other = (Hessian(model, inputs, targets, product=product)(vectors) for product in PRODUCTS.values())
+    torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4 * float(other.abs().max()))
+
+
+def test_hard_labels_are_rows_with_a_single_one(batch_norm_net):
+    model, inputs, _ = batch_norm_net.given
+    labels = torch.arange(len(inputs)) % 3
+    vectors = [torch.ones_like(value) for value in model.parameters()]
+    hard, soft = hvp(model, inputs, labels, vectors), hvp(model, inputs, F.one_hot(labels).numpy(), vectors)
+    torch.testing.assert_close(hard, soft)
+
+
+def test_parameters_that_are_frozen_are_held_fixed(batch_norm_net):
+    model, inputs, targets = batch_norm_net.given
+    frozen = model[0].weight
+    frozen.requires_grad_(False)
+    try:
+        vectors = torch.randn(1, len(batch_norm_net.hessian) - frozen.numel()).double()
+        expected = vectors.numpy() @ batch_norm_net.hessian[frozen.numel() :, frozen.numel() :]
+        np.testing.assert_allclose(Hessian(model, inputs, targets)(vectors).numpy(), expected, atol=1e-12)
+    finally:
+        frozen.requires_grad_(True)
+
+
+def test_the_model_is_left_as_it_was(batch_norm_net):
+    model, inputs, targets = batch_norm_net.given
+    model.train()
+    model[1].eval()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    modes = [module.training for module in model.modules()]
+    for product in PRODUCTS.values():
+        Hessian(model, inputs, targets, product=product)(torch.randn(2, len(batch_norm_net.hessian)).double())
+    assert [module.training for module in model.modules()] == modes
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(value, before[name], rtol=0, atol=0)
+    assert all(value.grad is None or not value.grad.requires_grad for value in model.parameters())
+    model.train()
+
+
+def test_the_model_is_left_as_it_was_after_an_error(batch_norm_net):
+    model, inputs, targets = batch_norm_net.given
+    hessian = Hessian(model, inputs, targets, loss=lambda outputs, targets: 1 / 0)
+    model.train()
+    with pytest.raises(ZeroDivisionError):
+        hessian(torch.ones(1, hessian.size).double())
+    assert all(module.training for module in model.modules())
+
+
+class Largest(TorchDispatchMode):
+    """The largest tensor that any operation makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.numel = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        made = result if isinstance(result, (tuple, list)) else (result,)
+        self.numel = max([self.numel, *(value.numel() for value in made if isinstance(value, torch.Tensor))])
+        return result
+
+
+def test_memory_is_bounded_by_the_chunk_whatever_the_items_and_the_vectors():
+    def largest(items, together, chunk):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(2, 64), nn.Tanh(), nn.Linear(64, 3))
+        hessian = Hessian(model, torch.randn(items, 2), torch.randint(3, (items,)), chunk=chunk)
+        vectors = torch.randn(together, hessian.size)
+        with Largest() as seen:
+            hessian(vectors)
+        return seen.numel
+
+    assert largest(400, 1, 40) == largest(40, 1, 40) == 40 * 64
+    assert largest(400, 4, 40) == 40 * 64
+    assert largest(400, 1, 400) == 400 * 64
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m, x, y: (m, x, y[:5]), "inputs has 12, targets has 5"),
+        (lambda m, x, y: (m, x[:0], y[:0]), "inputs hold no items"),
+        (lambda m, x, y: (m, x, y + 2), "targets must lie in 0 to 2, but item"),
+        (lambda m, x, y: (m, x, np.ones((12, 3))), "targets must have rows that sum to 1, but row 0 sums to 3"),
+        (lambda m, x, y: (m, x, np.full((12, 4), 0.25)), "targets have 4 classes, but the model's outputs have 3"),
+        (lambda m, x, y: (m, x.to(torch.uint8), y), "inputs are uint8; pass what the model takes"),
+        (lambda m, x, y: (m.bfloat16(), x, y), "all parameters in float32 or all in float64, but they are torch.bfl"),
+        (lambda m, x, y: (m.requires_grad_(False), x, y), "no parameters that require a gradient"),
+        (lambda m, x, y: (nn.Sequential(m, nn.Flatten(0)), x, y), r"returns the shape \(3,\) for one item"),
+    ],
+)
+def test_what_cannot_be_used_is_told(change, message):
+    given = change(nn.Linear(2, 3), torch.randn(12, 2), torch.arange(12) % 3)
+    with pytest.raises(InputError, match=message):
+        Hessian(*given)
+
+
+def test_a_sampling_delivery_is_no_target():
+    votes = Votes.from_counts(np.full((12, 3), 4), classes=["a", "b", "c"])
+    with pytest.raises(InputError, match=r"a delivery was given: what it gives changes with the epoch.*frequencies"):
+        Hessian(nn.Linear(2, 3), torch.randn(12, 2), DELIVERIES["sls"](votes, seed=0))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"chunk": 0}, "chunk must be a whole number of at least 1, but is 0"),
+        ({"precision": "bf16"}, "precision must be fp32 or tf32, but is 'bf16'"),
+        ({"precision": "tf32"}, "precision tf32 is for CUDA devices"),
+    ],
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(InputError, match=message):
+        Hessian(nn.Linear(2, 3), torch.randn(12, 2), torch.arange(12) % 3, **options)
+
+
+def test_vectors_of_other_shapes_are_told():
+    with pytest.raises(InputError, match=r"\[\(3, 2\), \(3,\)\], but have \[\(2, 3\)\]"):
+        hvp(nn.Linear(2, 3), torch.randn(12, 2), torch.arange(12) % 3, [torch.ones(2, 3)])
+
+
+@pytest.mark.gpu
+def test_tf32_is_used_by_choice_only():
+    torch.manual_seed(0)
+    model = make("resnet18", (3, 32, 32), 10, width=16)().cuda()
+    inputs, targets = torch.randn(64, 3, 32, 32), torch.randint(10, (64,))
+    exact = Hessian(model.double(), inputs, targets)
+    vector = torch.randn(1, exact.size, device="cuda")
+    truth = exact(vector.double())
+    errors = {}
+    for precision in ("fp32", "tf32"):
+        told = Hessian(model.float(), inputs, targets, precision=precision)(vector)
+        errors[precision] = float((told - truth).norm() / truth.norm())
+    assert errors["fp32"] < 1e-4 < errors["tf32"] < 0.05
