@@ -1,5 +1,8 @@
 # Two commands do everything on a machine with Python 3.11+ and make: `make demo` and `make test`.
 PYTHON ?= python3
+# Independent references for the tests. Without what they ask for: some of it has no build beside ours.
+REFERENCES := curvlinops-for-pytorch backpack-for-pytorch captum \
+  einconv einops jaxtyping linear_operator opt_einsum unfoldNd wadler_lindig
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
@@ -13,6 +16,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV), once: it takes some minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[all,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps $(REFERENCES)
 	touch $@
 
 demo: $(READY)  ## train on the embedded data, compare the deliveries, write the page
