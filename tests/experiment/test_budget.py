@@ -69,6 +69,13 @@ def test_what_is_done_knows_better_than_what_is_under_way(plan):
     assert hear("done", 2.0) == 4
 
 
+def test_runs_that_share_a_gpu_slow_each_other_down(plan):
+    paces, kind = Paces(), kind_of(plan)
+    for sort, pace, together in (("epoch", 0.3, 4), ("done", 0.1, 1), ("epoch", 0.2, 1)):
+        paces.learn(kind, Event(sort, plan.name, "soft", 0, "all", of=2, pace=pace), together)
+    assert [paces.seconds(kind, 10, together) for together in (1, 3, 4, 8)] == pytest.approx([1, 3, 3, 6])
+
+
 def test_a_store_knows_how_long_runs_take_on_a_device(plan, tmp_path):
     store = RunStore(tmp_path)
     about = {"device": "cpu", "width": 1, "seconds": 10.0, "resumed_at": 1}

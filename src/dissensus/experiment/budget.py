@@ -85,11 +85,20 @@ class Budget:
 
 
 class Paces:
-    """Seconds an epoch of each kind of run: as this sweep finds them, and before that as its store knows them."""
+    """Seconds an epoch of each kind of run: as this sweep finds them, and before that as its store knows them.
+
+    Runs that share a GPU slow each other down, so a pace is one of so many runs together. For a number that has not
+    been seen, the nearest larger one is taken, or the largest in proportion.
+
+    >>> paces = Paces()
+    >>> paces.known["resnet18"] = {1: 0.1, 4: 0.3}
+    >>> [round(paces.seconds("resnet18", 10, together), 1) for together in (1, 2, 4, 8)]
+    [1.0, 3.0, 3.0, 6.0]
+    """
 
     def __init__(self) -> None:
-        self.known: dict[str, float] = {}
-        self.finished: set[str] = set()
+        self.known: dict[str, dict[int, float]] = {}
+        self.finished: set[tuple[str, int]] = set()
 
     def recall(self, store: RunStore, kinds: Iterable[str], device: str, width: int) -> None:
         """Look at runs of these kinds that were made in the same way on the same device."""
@@ -104,18 +113,22 @@ class Paces:
             kind = kind_of(plan)
             if kind in sought and about.get("device") == device and about.get("width") == width:
                 epochs = plan["recipe"]["epochs"] - (about.get("resumed_at") or 0)
-                self.known[kind] = about["seconds"] / max(1, epochs)
+                self.known[kind] = {width: about["seconds"] / max(1, epochs)}
                 sought.remove(kind)
 
-    def learn(self, kind: str, event: Event) -> None:
-        """A run that is done knows better than one under way."""
-        if event.pace is not None and (event.kind == "done" or kind not in self.finished):
-            self.known[kind] = event.pace
+    def learn(self, kind: str, event: Event, together: int = 1) -> None:
+        """The pace of a run among so many. One that is done knows better than one under way."""
+        if event.pace is not None and (event.kind == "done" or (kind, together) not in self.finished):
+            self.known.setdefault(kind, {})[together] = event.pace
         if event.kind == "done":
-            self.finished.add(kind)
+            self.finished.add((kind, together))
 
-    def seconds(self, kind: str, epochs: int) -> float | None:
-        return self.known[kind] * epochs if kind in self.known else None
+    def seconds(self, kind: str, epochs: int, together: int = 1) -> float | None:
+        paces = self.known.get(kind)
+        if not paces:
+            return None
+        seen = min((number for number in paces if number >= together), default=max(paces))
+        return paces[seen] * max(1.0, together / seen) * epochs
 
 
 def kind_of(plan: Plan | Mapping[str, Any]) -> str:
