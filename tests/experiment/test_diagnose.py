@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.diagnostics import dynamics
+from dissensus.diagnostics import aligned, barrier, dynamics
 from dissensus.diagnostics.similarity import linear_cka
-from dissensus.experiment import carry_out, compare, diagnose_runs, look_inside
+from dissensus.experiment import Comparison, Source, carry_out, compare, diagnose_runs, look_inside
 from dissensus.experiment.diagnose import has_weights, reopened
+from dissensus.experiment.pairs import across_seeds
 from dissensus.metrics import soft_cross_entropy
 from dissensus.records import Diagnosis, RunStore
+
+FEW = {"votes": [5], "split": {"test": 0.5}}  # half of the items are evaluated, so that seeds share some
 
 
 def rows(run, **about):
@@ -25,7 +28,7 @@ def rows(run, **about):
 def store(tmp_path_factory, data, source, tiny):
     """Two methods and two seeds, five votes an item, weights and features kept, looked into right after training."""
     store = RunStore(tmp_path_factory.mktemp("store") / "runs")
-    plans = tiny.model_copy(update={"votes": [5]}).plans(data)
+    plans = Comparison(**tiny.model_dump(exclude_unset=True) | FEW).plans(data)
     outcome = compare(plans, source, store, jobs=1, features=True, keep_model=True, diagnose=look_inside)
     assert not outcome.failed
     return store
@@ -38,7 +41,7 @@ def test_a_sweep_leaves_them_beside_every_run(store):
         assert found["best_epoch"].value == dynamics(run.history).best_epoch
         assert np.isnan(found["area"].low)  # exact
         for weights in ("best", "last"):
-            assert rows(run, weights=weights)["gradient_variance"].items == 12
+            assert rows(run, weights=weights)["gradient_variance"].items == 30
 
 
 def test_the_kept_model_is_the_one_of_the_run(store, data):
@@ -47,7 +50,7 @@ def test_the_kept_model_is_the_one_of_the_run(store, data):
         subject = reopened(run, data)
         logits = subject.model(subject.prepared(subject.inputs)).detach().numpy()
         np.testing.assert_allclose(logits, run.predictions["best_logits"], atol=1e-5)
-        assert len(subject.train) == 60 - 12 - len(run.predictions["select_ids"])
+        assert len(subject.train) == 60 - 30 - len(run.predictions["select_ids"])
 
 
 def test_later_the_same_numbers_are_found(store):
@@ -62,26 +65,68 @@ def test_later_the_same_numbers_are_found(store):
         assert rows(run, weights="last")  # which cannot be found again, and stays
 
 
-def test_pairs_of_seeds_and_the_gain_over_soft(store):
+def pairs(store):
     runs = [store.read(name) for name in store]
     diagnose_runs(runs)
-    by = {(run.plan["method"], run.plan["seeds"]["split"]): run for run in runs}
+    return {(run.plan["method"], run.plan["seeds"]["split"]): run for run in runs}
+
+
+def test_two_seeds_of_a_method_are_compared_on_what_neither_was_trained_on(store):
+    by = pairs(store)
     first, second = sorted((by["sls", 0], by["sls", 1]), key=lambda run: run.name)
     ids = [list(run.predictions["ids"]) for run in (first, second)]
     shared = [name for name in ids[0] if name in ids[1]]
+    features = [
+        run.predictions["best_features"][[order.index(name) for name in shared]]
+        for run, order in zip((first, second), ids, strict=True)
+    ]
     found = rows(first, other=second.name)
-    if len(shared) >= 4:
-        features = [
-            run.predictions["best_features"][[order.index(name) for name in shared]]
-            for run, order in zip((first, second), ids, strict=True)
-        ]
-        assert found["cka"].value == pytest.approx(linear_cka(*features))
-        assert found["cka"].items == len(shared)
+    assert found["cka"].value == pytest.approx(linear_cka(*features))
+    assert found["cka"].items == len(shared)
+    assert set(found) == {"cka", "debiased_cka"}  # other items trained them: there is no line between them
+
+
+def test_two_methods_of_a_seed_have_a_barrier(store, data):
+    by = pairs(store)
+    first, second = sorted((by["sls", 0], by["soft", 0]), key=lambda run: run.name)
+    one, two = reopened(first, data), reopened(second, data)
+    x = one.prepared(one.inputs)
+    found = rows(first, other=second.name, slice="all")
+    assert found["barrier"].value == pytest.approx(barrier(one.model, two.model, x, one.human).height)
+    again = barrier(one.model, aligned(two.model, to=one.model), x, one.human).height
+    assert found["barrier_aligned"].value == pytest.approx(again)
+    assert "barrier_reset" not in found  # an MLP has no batch-norm
+
+
+def test_hard_deliveries_of_few_votes_are_set_against_soft_labels(store):
+    by = pairs(store)
     run, soft = by["sls", 0], by["soft", 0]
-    gains = rows(run, other=soft.name, slice="all")
-    assert set(gains) == {"js_gain", "js_gain_given_entropy", "l1_gain", "l1_gain_given_entropy"}
-    assert gains["l1_gain"].items == 12
-    assert not rows(soft, other=run.name)
+    for part, items in (("all", 30), ("disputed", 3)):
+        gains = {name: one for name, one in rows(run, other=soft.name, slice=part).items() if "gain" in name}
+        assert set(gains) == {"js_gain", "js_gain_given_entropy", "l1_gain", "l1_gain_given_entropy"}
+        assert gains["l1_gain"].items == items
+    assert not any("gain" in name for name in rows(soft))
+
+
+def test_maps_of_two_seeds_are_compared_where_there_are_places(tmp_path):
+    source = Source(name="glyphs", options={"items": 60})
+    glyphs = source.load()
+    small = {"model": {"name": "small-cnn", "options": {"width": 2}}, "recipe": {"epochs": 1}, "split": {"test": 0.5}}
+    plans = Comparison(data=source.model_dump(exclude_defaults=True), methods=["soft"], seeds=2, **small).plans(glyphs)
+    store = RunStore(tmp_path)
+    for plan in plans:
+        carry_out(plan, glyphs, store, source=source.model_dump(exclude_defaults=True), keep_model=True)
+    first, second = (store.read(name) for name in store)
+    found = {(one.name, one.slice): one for one in _maps(first, second, glyphs)}
+    whole = found["cam_stability", "all"]
+    assert -1 <= whole.low <= whole.value <= whole.high <= 1.5
+    assert whole.items <= len(np.intersect1d(first.predictions["ids"], second.predictions["ids"]))
+    assert ("cam_stability", "disputed") in found
+
+
+def _maps(first, second, data):
+    subjects = {run.name: reopened(run, data) for run in (first, second)}
+    return [one for _, one in across_seeds([first, second], subjects.get)]
 
 
 class Enough(Exception):
@@ -95,7 +140,7 @@ def test_the_gain_is_that_of_soft_labels_less_that_of_the_hard_delivery(store, m
         seen.append(given)
         raise Enough
 
-    monkeypatch.setattr("dissensus.experiment.diagnose.sparse_target", see)
+    monkeypatch.setattr("dissensus.experiment.pairs.sparse_target", see)
     runs = {store.read(n).plan["method"]: store.read(n) for n in store if store.read(n).plan["seeds"]["split"] == 0}
     with pytest.raises(Enough):
         diagnose_runs([*runs.values()])
@@ -145,7 +190,7 @@ def test_a_diagnostic_that_fails_loses_no_run(data, source, tiny, tmp_path):
 
 
 def test_looking_changes_nothing_of_the_run(data, tiny, store, tmp_path):
-    plan = tiny.model_copy(update={"votes": [5]}).plans(data)[0]
+    plan = Comparison(**tiny.model_dump(exclude_unset=True) | FEW).plans(data)[0]
     carry_out(plan, data, RunStore(tmp_path))
     plain, looked = (one.read(plan.name).predictions["last_logits"] for one in (RunStore(tmp_path), store))
     np.testing.assert_array_equal(plain, looked)

@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from dissensus.base.arrays import PerItem, as_simplex, same_length
-from dissensus.diagnostics.correlation import Z95, Correlation
+from dissensus.diagnostics.curvature import curvature
+from dissensus.diagnostics.findings import correlated, estimated, within
 from dissensus.diagnostics.gradient_variance import against_entropy
 from dissensus.diagnostics.last_layer import LastLayer, last_layer
 from dissensus.diagnostics.odin import odin
 from dissensus.diagnostics.ood import energy, entropy_score, knn, margin, msp, separation
-from dissensus.metrics import softmax
-from dissensus.records import Diagnosis
+from dissensus.metrics import most_disputed, softmax
+from dissensus.records import Diagnosis, Slice
 
 NEIGHBOURS = 50
 
@@ -49,7 +50,7 @@ def card(
     p = as_simplex("human", human)
     same_length(inputs=inputs, human=p)
     last = last_layer(model, inputs, chunk=chunk)
-    rows = [*_gradient(last, p, seed)]
+    rows = [*_sharpness(model, inputs, p, seed, chunk), *_gradient(last, p, seed)]
     if outside:
         near = None if bank is None else last_layer(model, bank, chunk=chunk).features
         inside = ood_scores(model, inputs, last, near, chunk)
@@ -78,6 +79,21 @@ def ood_scores(
     return scores if bank is None else scores | {"knn": knn(last.features, bank, min(NEIGHBOURS, len(bank)))}
 
 
+def _sharpness(
+    model: nn.Module, inputs: Tensor | NDArray, human: NDArray[np.float64], seed: int, chunk: int
+) -> Iterable[Diagnosis]:
+    """On all items, and on the tenth of them with most disagreement."""
+    slices: dict[Slice, NDArray[np.int64]] = {"all": np.arange(len(human)), "disputed": most_disputed(human)}
+    for part, index in slices.items():
+        found = curvature(model, inputs[index], human[index], seed=seed, chunk=chunk)
+        n, norm = len(index), found.weight_norm**2
+        yield within("top_eigenvalue", found.top_eigenvalue, found.top_residual, n, part)
+        yield estimated("trace", found.trace, found.trace_se, n, part)
+        yield estimated("deflated_trace", found.deflated_trace, found.deflated_trace_se, n, part)
+        yield estimated("trace_times_norm", found.trace_times_norm, found.trace_se * norm, n, part)
+        yield within("filter_normalised_top", found.filter_normalised_top, found.filter_normalised_residual, n, part)
+
+
 def _gradient(last: LastLayer, human: NDArray[np.float64], seed: int) -> Iterable[Diagnosis]:
     found = against_entropy(last.features, softmax(last.logits), human, bias=last.bias, seed=seed)
     n = len(human)
@@ -91,16 +107,3 @@ def _told_apart(inside: Mapping[str, PerItem], away: Mapping[str, PerItem], name
     for score, values in inside.items():
         found = separation(values, away[score])
         yield estimated(f"{score}_auroc", found.auroc, found.auroc_se, found.inside, other=name)
-
-
-def estimated(name: str, value: float, error: float, items: int, **more: str) -> Diagnosis:
-    """A number with 1.96 of its standard errors to either side.
-
-    >>> estimated("trace", 10.0, 0.5, items=200).high.__round__(2)
-    10.98
-    """
-    return Diagnosis(name, value, value - Z95 * error, value + Z95 * error, items, **more)  # type: ignore[arg-type]
-
-
-def correlated(name: str, found: Correlation, **more: str) -> Diagnosis:
-    return Diagnosis(name, found.value, found.low, found.high, found.items, **more)  # type: ignore[arg-type]

@@ -26,6 +26,7 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "overfitting": Diagnostic("overfitting", "soft NLL of the last epoch less that of the best one"),
     "top_eigenvalue": Diagnostic("λmax", "the loss's curvature in its steepest direction", 2),
     "trace": Diagnostic("trace", "the loss's curvature summed over all directions", 1),
+    "deflated_trace": Diagnostic("trace, deflated", "the same with less noise, from as many products", 1),
     "trace_times_norm": Diagnostic("trace · ‖θ‖²", "the same whatever the scale of the weights is", 0),
     "filter_normalised_top": Diagnostic("λmax, filter-normalised", "the same whatever the scale of each filter is", 2),
     "gradient_variance": Diagnostic("gradient variance", "of the last layer over drawn labels, mean over items"),
@@ -43,6 +44,14 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "knn_auroc": Diagnostic("KNN", _AUROC.format("the distance to the training items, sign turned")),
     "cka": Diagnostic("CKA", "how alike two models represent the items that neither was trained on"),
     "debiased_cka": Diagnostic("CKA, debiased", "the same, 0 on average for features that have nothing in common"),
+    "cam_stability": Diagnostic("Grad-CAM stability", "how alike two models point at what they see: Pearson of maps"),
+    "barrier": Diagnostic("barrier", "how far the loss rises on the straight line between two models"),
+    "barrier_reset": Diagnostic(
+        "barrier, statistics reset", "the same with batch-norm statistics of every point's own"
+    ),
+    "barrier_aligned": Diagnostic(
+        "barrier, aligned", "what is left of it when the second model's units are put in order"
+    ),
     "js_gain": Diagnostic("gain ~ JS distance", _GAIN.format("Jensen-Shannon distance")),
     "js_gain_given_entropy": Diagnostic("gain ~ JS distance | entropy", "the same among items of like entropy"),
     "l1_gain": Diagnostic("gain ~ L1 distance", _GAIN.format("sum of absolute differences")),

@@ -1,4 +1,4 @@
-"""Diagnostics of stored runs.
+"""Diagnostics of stored runs, each by itself and in pairs.
 
 From the files of a run alone come its dynamics, and, with other runs beside it, CKA (of runs that kept features) and
 sparse targets (of runs with few votes an item). What looks inside needs the weights, where they were kept.
@@ -6,58 +6,48 @@ sparse targets (of runs with few votes an item). What looks inside needs the wei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import combinations
-from typing import Any
-
-import numpy as np
+from functools import cache, lru_cache
 
 from dissensus.base.errors import require
 from dissensus.datasets import Dataset
-from dissensus.delivery import DELIVERIES, METHODS
-from dissensus.diagnostics.shared_items import shared_items
-from dissensus.diagnostics.similarity import LEAST_ITEMS, debiased_cka, linear_cka
-from dissensus.diagnostics.sparse_target import Relation, sparse_target
-from dissensus.evaluation import plain_probs
+from dissensus.experiment.pairs import across_seeds, against_soft, between_models
 from dissensus.experiment.parts import parts
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.run import WEIGHTS, device, refuse_other_meaning
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import Subject, dynamics_of, look_inside
-from dissensus.metrics import soft_nll
-from dissensus.records import Diagnosis, Slice, StoredRun, canonical_json, renewed
-from dissensus.votes import Votes
+from dissensus.records import Diagnosis, StoredRun, canonical_json, renewed
+
+OPEN = 8  # models in memory at once
 
 
-def diagnose_runs(runs: Sequence[StoredRun], outside: Sequence[str] = ()) -> dict[str, list[Diagnosis]]:
-    """Everything that can be said of these runs, each by itself and in pairs; kept beside them, and returned by name.
+def diagnose_runs(
+    runs: Sequence[StoredRun], outside: Sequence[str] = (), progress: Callable[[str], object] = lambda _: None
+) -> dict[str, list[Diagnosis]]:
+    """Everything that can be said of these runs; kept beside them, and returned by name.
 
-    Diagnostics that a run has already stay, unless they are found again.
+    Diagnostics that a run has already stay, unless they are found again. ``outside`` names sets of images for the
+    out-of-distribution scores; ``progress`` is given a line before whatever takes long.
     """
     found = {run.name: dynamics_of(run.history, len(run.predictions["counts"])) for run in runs}
-    for run in runs:
-        if has_weights(run):
-            looked = look_inside(reopened(run, data_of(run)), outside)
-            found[run.name] += [replace(one, weights="best") for one in looked]
-    for run, one in [*across_seeds(runs), *against_soft(runs)]:
+    opened = _opener(runs)
+    weighted = [run for run in runs if has_weights(run)]
+    for number, run in enumerate(weighted, 1):
+        progress(f"Looking inside {run.name} ({number} of {len(weighted)})")
+        if (subject := opened(run.name)) is not None:
+            found[run.name] += [replace(one, weights="best") for one in look_inside(subject, outside)]
+    progress("Comparing runs")
+    for run, one in [*across_seeds(runs, opened), *between_models(weighted, opened), *against_soft(runs)]:
         found[run.name].append(one)
     for run in runs:
         run.write_diagnostics(renewed(run.diagnostics(), found[run.name]))
     return {run.name: run.diagnostics() for run in runs}
 
 
-# --- with the model ---------------------------------------------------------------------------------------------------
-
-
 def has_weights(run: StoredRun) -> bool:
     return (run.path / WEIGHTS).exists()
-
-
-def data_of(run: StoredRun) -> Dataset:
-    """The data that the run was made with, from where they were."""
-    source = run.about.get("source") or {"name": run.plan["data"]["name"]}
-    return Source(**source).load()
 
 
 def reopened(run: StoredRun, data: Dataset) -> Subject:
@@ -79,58 +69,23 @@ def reopened(run: StoredRun, data: Dataset) -> Subject:
     return Subject(model.eval(), prepare, data.inputs[split.evaluation], human, train)
 
 
-# --- in pairs ---------------------------------------------------------------------------------------------------------
+def _opener(runs: Sequence[StoredRun]) -> Callable[[str], Subject | None]:
+    """What opens a run by its name, or says that its weights are gone; a few stay open, and data are loaded once."""
+    by_name = {run.name: run for run in runs}
 
+    @cache
+    def data(source: str) -> Dataset:
+        return Source(**sources[source]).load()
 
-def across_seeds(runs: Iterable[StoredRun]) -> Iterator[tuple[StoredRun, Diagnosis]]:
-    """How alike the features of two seeds of one method are, on the items that neither was trained on."""
-    kept = [run for run in runs if "best_features" in run.predictions]
-    for group in _alike(kept, lambda plan: plan | {"seeds": None}):
-        for run, other in combinations(group, 2):
-            here, there = shared_items(run.predictions["ids"], other.predictions["ids"])
-            if len(here) < LEAST_ITEMS:
-                continue
-            x, y = run.predictions["best_features"][here], other.predictions["best_features"][there]
-            for name, cka in (("cka", linear_cka), ("debiased_cka", debiased_cka)):
-                yield run, Diagnosis(name, cka(x, y), np.nan, np.nan, len(here), weights="best", other=other.name)
+    @lru_cache(OPEN)
+    def opened(name: str) -> Subject | None:
+        run = by_name[name]
+        if not has_weights(run):
+            return None
+        source = run.about.get("source") or {"name": run.plan["data"]["name"]}
+        key = canonical_json(source)
+        sources[key] = source
+        return reopened(run, data(key))
 
-
-def against_soft(runs: Iterable[StoredRun]) -> Iterator[tuple[StoredRun, Diagnosis]]:
-    """Where a hard delivery gains over soft labels, for runs that were given few votes an item.
-
-    On the evaluation items that have so many votes, with a target drawn from their votes as those of the training items
-    were.
-    """
-    few = [run for run in runs if run.plan["votes"] != "all"]
-    for group in _alike(few, lambda plan: plan | {"method": None, "versions": None}):
-        soft = next((run for run in group if run.plan["method"] == "soft"), None)
-        for run in group:
-            if soft is not None and DELIVERIES[METHODS[run.plan["method"]].delivery].hard:
-                yield from ((run, one) for one in _gains(run, soft))
-
-
-def _gains(run: StoredRun, soft: StoredRun) -> Iterator[Diagnosis]:
-    counts, number = run.predictions["counts"], int(run.plan["votes"])
-    enough = np.flatnonzero(counts.sum(1) >= number)
-    votes = Votes.from_counts(counts[enough])
-    full = votes.frequencies()
-    sparse = getattr(votes, run.plan["draw"])(number, seed=run.plan["seeds"]["split"]).frequencies()
-    theirs, ours = (soft_nll(plain_probs(one, "best")[enough], full) for one in (soft, run))
-    found = sparse_target(sparse, full, theirs - ours)
-    parts_of: dict[tuple[str, Slice], Relation] = {
-        ("js_gain", "all"): found.js,
-        ("js_gain", "disputed"): found.js_disputed,
-        ("l1_gain", "all"): found.l1,
-        ("l1_gain", "disputed"): found.l1_disputed,
-    }
-    for (name, part), relation in parts_of.items():
-        for end, one in (("", relation.plain), ("_given_entropy", relation.given_entropy)):
-            yield Diagnosis(name + end, one.value, one.low, one.high, one.items, part, "best", soft.name)
-
-
-def _alike(runs: Iterable[StoredRun], but: Callable[[dict[str, Any]], dict[str, Any]]) -> Iterable[list[StoredRun]]:
-    """Runs whose plans are the same but for some parts, in the order of their names."""
-    groups: dict[str, list[StoredRun]] = {}
-    for run in sorted(runs, key=lambda run: run.name):
-        groups.setdefault(canonical_json(but(run.plan)), []).append(run)
-    return groups.values()
+    sources: dict[str, dict] = {}
+    return opened

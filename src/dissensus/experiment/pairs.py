@@ -1,0 +1,150 @@
+"""What is said of two stored runs: whether they see alike, lie in one basin, and where one gains over the other.
+
+Every function gives pairs of a run and a number about it, in which the other run is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.delivery import DELIVERIES, METHODS
+from dissensus.diagnostics.cam_stability import cam_stability
+from dissensus.diagnostics.findings import correlated, estimated
+from dissensus.diagnostics.shared_items import shared_items
+from dissensus.diagnostics.similarity import LEAST_ITEMS, debiased_cka, linear_cka
+from dissensus.diagnostics.sparse_target import Relation, sparse_target
+from dissensus.evaluation import plain_probs
+from dissensus.experiment.subject import Subject
+from dissensus.metrics import most_disputed, soft_nll
+from dissensus.records import Diagnosis, Slice, StoredRun, canonical_json
+from dissensus.votes import Votes
+
+if TYPE_CHECKING:
+    from torch import nn
+
+Found = Iterator[tuple[StoredRun, Diagnosis]]
+Opened = Callable[[str], Subject | None]  # a run by its name; None where its weights are gone
+Indices = NDArray[np.int64]
+
+# The last layer that still has places, where Grad-CAM looks.
+LAST_BLOCK: dict[str, Callable[[Any], nn.Module]] = {
+    "resnet18": lambda model: model.stages[-1],
+    "small-cnn": lambda model: model.trunk[-1],
+}
+
+
+def across_seeds(runs: Iterable[StoredRun], opened: Opened) -> Found:
+    """How alike two seeds of one method are on the items that neither was trained on: CKA and Grad-CAM stability."""
+    for group in _alike(runs, lambda plan: plan | {"seeds": None}):
+        for run, other in combinations(group, 2):
+            ids = run.predictions["ids"], other.predictions["ids"]
+            if len(np.intersect1d(*ids)) < LEAST_ITEMS:
+                continue
+            here, there = shared_items(*ids)
+            yield from ((run, one) for one in _representations(run, other, here, there))
+            yield from ((run, one) for one in _maps(run, other, here, there, opened))
+
+
+def _representations(run: StoredRun, other: StoredRun, here: Indices, there: Indices) -> Iterator[Diagnosis]:
+    if "best_features" not in run.predictions or "best_features" not in other.predictions:
+        return
+    x, y = run.predictions["best_features"][here], other.predictions["best_features"][there]
+    for name, cka in (("cka", linear_cka), ("debiased_cka", debiased_cka)):
+        yield Diagnosis(name, cka(x, y), np.nan, np.nan, len(here), weights="best", other=other.name)
+
+
+def _maps(run: StoredRun, other: StoredRun, here: Indices, there: Indices, opened: Opened) -> Iterator[Diagnosis]:
+    block = LAST_BLOCK.get(run.plan["model"]["name"])
+    one, two = opened(run.name), opened(other.name)
+    if block is None or one is None or two is None:
+        return
+    from dissensus.diagnostics.gradcam import gradcam
+
+    labels, human = run.predictions["labels"][here], one.human[here]
+    maps = [
+        gradcam(subject.model, block(subject.model), subject.prepared(subject.inputs[index]), labels)
+        for subject, index in ((one, here), (two, there))
+    ]
+    slices: dict[Slice, Indices] = {"all": np.arange(len(here)), "disputed": most_disputed(human)}
+    for part, index in slices.items():
+        found = cam_stability(maps[0][index], maps[1][index])
+        kept = len(index) - found.dropped
+        yield estimated("cam_stability", found.mean, found.standard_error, kept, part, "best", other.name)
+
+
+def between_models(runs: Iterable[StoredRun], opened: Opened) -> Found:
+    """The barrier between every two models that were trained on the same items, on their evaluation items.
+
+    With stale batch-norm statistics, as published; and, with the second model's units in the order of the first's, with
+    statistics that were computed anew: what is left then is neither of the two.
+    """
+    for group in _alike(runs, lambda plan: plan | {"method": None, "versions": None, "seeds": plan["seeds"]["split"]}):
+        for run, other in combinations(group, 2):
+            yield from ((run, one) for one in _barriers(opened(run.name), opened(other.name), other.name))
+
+
+def _barriers(one: Subject | None, two: Subject | None, other: str) -> Iterator[Diagnosis]:
+    from torch.nn.modules.batchnorm import _BatchNorm
+
+    from dissensus.diagnostics.alignment import aligned
+    from dissensus.diagnostics.barrier import barrier, barrier_with_reset_statistics
+
+    assert one is not None
+    assert two is not None
+    inputs, train = one.prepared(one.inputs), one.prepared(one.train)
+    renamed = aligned(two.model, to=one.model)
+    found = {"barrier": barrier(one.model, two.model, inputs, one.human)}
+    if any(isinstance(module, _BatchNorm) for module in one.model.modules()):
+        found["barrier_reset"] = barrier_with_reset_statistics(one.model, two.model, inputs, one.human, train)
+        found["barrier_aligned"] = barrier_with_reset_statistics(one.model, renamed, inputs, one.human, train)
+    else:
+        found["barrier_aligned"] = barrier(one.model, renamed, inputs, one.human)
+    for name, line in found.items():
+        yield estimated(name, line.height, line.standard_error, len(inputs), weights="best", other=other)
+
+
+def against_soft(runs: Iterable[StoredRun]) -> Found:
+    """Where a hard delivery gains over soft labels, for runs that were given few votes an item.
+
+    On the evaluation items that have so many votes, with a target drawn from their votes as those of the training items
+    were.
+    """
+    few = [run for run in runs if run.plan["votes"] != "all"]
+    for group in _alike(few, lambda plan: plan | {"method": None, "versions": None}):
+        soft = next((run for run in group if run.plan["method"] == "soft"), None)
+        for run in group:
+            if soft is not None and DELIVERIES[METHODS[run.plan["method"]].delivery].hard:
+                yield from ((run, one) for one in _gains(run, soft))
+
+
+def _gains(run: StoredRun, soft: StoredRun) -> Iterator[Diagnosis]:
+    counts, number = run.predictions["counts"], int(run.plan["votes"])
+    enough = np.flatnonzero(counts.sum(1) >= number)
+    votes = Votes.from_counts(counts[enough])
+    full = votes.frequencies()
+    sparse = getattr(votes, run.plan["draw"])(number, seed=run.plan["seeds"]["split"]).frequencies()
+    theirs, ours = (soft_nll(plain_probs(one, "best")[enough], full) for one in (soft, run))
+    found = sparse_target(sparse, full, theirs - ours)
+    gains: dict[str, dict[Slice, Relation]] = {
+        "js_gain": {"all": found.js, "disputed": found.js_disputed},
+        "l1_gain": {"all": found.l1, "disputed": found.l1_disputed},
+    }
+    for name, slices in gains.items():
+        for part, relation in slices.items():
+            yield correlated(name, relation.plain, part, "best", soft.name)
+            yield correlated(f"{name}_given_entropy", relation.given_entropy, part, "best", soft.name)
+
+
+def _alike(
+    runs: Iterable[StoredRun], but: Callable[[dict[str, Any]], Mapping[str, Any]]
+) -> Iterator[Sequence[StoredRun]]:
+    """Runs whose plans are the same but for some parts, in the order of their names."""
+    groups: dict[str, list[StoredRun]] = {}
+    for run in sorted(runs, key=lambda run: run.name):
+        groups.setdefault(canonical_json(but(run.plan)), []).append(run)
+    yield from groups.values()
