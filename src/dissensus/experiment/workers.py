@@ -18,7 +18,7 @@ from dissensus.experiment.source import Source
 from dissensus.experiment.writer import NO_WORKER, spawned
 from dissensus.records import RunStore
 
-LAST_WORDS = 5.0  # seconds for a process to end when nobody waits for its epoch
+LAST_WORDS = 10.0  # seconds for a process to end when nobody waits for its epoch
 
 
 class Worker:
