@@ -1,0 +1,135 @@
+"""What is run to repeat a paper: experiments, and the trainings that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dissensus.base.errors import InputError
+from dissensus.delivery import METHODS
+from dissensus.experiment.papers.keys import check_keys, check_known, check_lists
+
+Votes = int | Literal["all"]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How runs are made: the share of training items that picks the checkpoint, and how few votes are drawn."""
+
+    name: str
+    about: str
+    select: float
+    draw: Literal["subsample", "resample"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training.
+
+    >>> Cell("published", "sls", "all", 1, seed=3, reorder=500).seeds
+    {'split': 3, 'init': 3, 'order': 503, 'delivery': 503}
+    """
+
+    protocol: str
+    method: str
+    votes: Votes
+    hold: int
+    seed: int
+    reorder: int = 0
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """Those of the plan: one for everything, but for a run with another batch order and other labels."""
+        moved = self.seed + self.reorder
+        return {"split": self.seed, "init": self.seed, "order": moved, "delivery": moved}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Methods times votes times hold times seeds, and what is looked at in those runs."""
+
+    name: str
+    protocol: str
+    feeds: tuple[str, ...]  # tables and figures
+    methods: tuple[str, ...]
+    votes: tuple[Votes, ...]
+    hold: tuple[int, ...]
+    seeds: tuple[int, ...]  # ours
+    published_seeds: Mapping[str, int]  # how many, by method; without those that the paper does not tell
+    diagnostics: Mapping[str, tuple[str, ...]]  # by name, the slices
+    outside: tuple[str, ...]  # sets that are told from the evaluation items
+    reorder: int
+
+    def cells(self) -> list[Cell]:
+        """Seed by seed, so that what is done first can be compared first."""
+        return [
+            Cell(self.protocol, method, votes, hold, seed, self.reorder)
+            for seed in self.seeds
+            for votes in self.votes
+            for hold in self.hold
+            for method in self.methods
+        ]
+
+
+def protocol(name: str, table: Mapping[str, Any]) -> Protocol:
+    """From its table in a paper's file."""
+    where = f"protocols.{name}"
+    check_keys(where, table, ["about", "select", "draw"])
+    check_known(where, "draw", table["draw"], ["subsample", "resample"])
+    if not 0 <= table["select"] < 1:
+        raise InputError(f"{where}: select must be a share of at least 0 and below 1, but is {table['select']}.")
+    return Protocol(name, table["about"], table["select"], table["draw"])
+
+
+def experiment(table: Mapping[str, Any], known: Mapping[str, Iterable[str]]) -> Experiment:
+    """From its table in a paper's file; ``known`` are its protocols, places, diagnostics and slices."""
+    where = f"the experiment {table.get('name', 'without a name')}"
+    lists = ["feeds", "methods", "votes", "hold", "outside"]
+    optional = ["hold", "published_seeds", "diagnostics", "outside", "reorder"]
+    check_keys(where, table, ["name", "protocol", "feeds", "methods", "votes", "seeds"], optional)
+    check_lists(where, table, lists)
+    published = table.get("published_seeds", {})
+    if isinstance(published, int):
+        published = dict.fromkeys(table["methods"], published)
+    made = Experiment(
+        name=table["name"],
+        protocol=table["protocol"],
+        feeds=tuple(table["feeds"]),
+        methods=tuple(table["methods"]),
+        votes=tuple(table["votes"]),
+        hold=tuple(table.get("hold", [1])),
+        seeds=tuple(range(table["seeds"])),
+        published_seeds=published,
+        diagnostics={name: tuple(slices) for name, slices in table.get("diagnostics", {}).items()},
+        outside=tuple(table.get("outside", ())),
+        reorder=table.get("reorder", 0),
+    )
+    _check(where, made, known)
+    return made
+
+
+def _check(where: str, made: Experiment, known: Mapping[str, Iterable[str]]) -> None:
+    slices = [part for slices in made.diagnostics.values() for part in slices]
+    for kind, given, names in (
+        ("protocol", [made.protocol], known["protocols"]),
+        ("table or figure", made.feeds, known["places"]),
+        ("method", made.methods, METHODS),
+        ("method of the experiment", made.published_seeds, made.methods),
+        ("diagnostic", made.diagnostics, known["diagnostics"]),
+        ("slice", slices, known["slices"]),
+    ):
+        for one in given:
+            check_known(where, kind, one, names)
+    if not all(votes == "all" or _counts(votes) for votes in made.votes):
+        raise InputError(f'{where}: votes must be "all" and whole numbers of at least 1, but are {list(made.votes)}.')
+    if not all(map(_counts, made.hold)):
+        raise InputError(f"{where}: hold must be whole numbers of at least 1, but is {list(made.hold)}.")
+    if not made.seeds:
+        raise InputError(f"{where} has no seeds.")
+    if len(set(made.cells())) < len(made.cells()):
+        raise InputError(f"{where} says a method, a number of votes or a hold twice.")
+
+
+def _counts(given: Any) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool) and given >= 1

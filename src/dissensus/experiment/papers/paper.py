@@ -1,0 +1,112 @@
+"""A paper: its file, read and checked, and what can be asked of it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from dissensus.base.errors import InputError, unknown
+from dissensus.experiment.papers.experiments import Cell, Experiment, Protocol, experiment, protocol
+from dissensus.experiment.papers.keys import check_keys, check_known
+from dissensus.experiment.papers.published import Published
+from dissensus.experiment.papers.tables import UNITS, published
+
+PAPERS = ("basins",)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a paper published, and what is run to repeat it."""
+
+    name: str
+    title: str
+    arxiv: str
+    data: str
+    places: Mapping[str, str]  # tables and figures -> titles
+    slices: Mapping[str, str]
+    published: Published
+    protocols: Mapping[str, Protocol]
+    diagnostics: Mapping[str, str]  # name -> what it is
+    experiments: tuple[Experiment, ...]
+
+    def of(self, protocol: str | None = None, feeds: str | None = None) -> list[Experiment]:
+        """The experiments of a protocol that feed a table or figure; of all, where none is named.
+
+        >>> [one.name for one in read_paper("basins").of("published", feeds="table4")]
+        ['curvature', 'curvature-family']
+        """
+        if protocol is not None and protocol not in self.protocols:
+            raise InputError(unknown("protocol", protocol, self.protocols))
+        if feeds is not None and feeds not in self.places:
+            raise InputError(unknown("table or figure", feeds, self.places))
+        return [
+            one
+            for one in self.experiments
+            if (protocol is None or one.protocol == protocol) and (feeds is None or feeds in one.feeds)
+        ]
+
+    def cells(self, protocol: str | None = None, feeds: str | None = None) -> list[Cell]:
+        """The trainings that those experiments need, each once, seed by seed."""
+        once = dict.fromkeys(cell for one in self.of(protocol, feeds) for cell in one.cells())
+        return sorted(once, key=lambda cell: cell.seed)
+
+    def diagnostics_of(self, cell: Cell) -> dict[str, tuple[str, ...]]:
+        """What is looked at in a run, over all experiments that it belongs to: by diagnostic, the slices."""
+        found: dict[str, tuple[str, ...]] = {}
+        for one in self._around(cell):
+            for name, slices in one.diagnostics.items():
+                found[name] = tuple(dict.fromkeys((*found.get(name, ()), *slices)))
+        return found
+
+    def outside_of(self, cell: Cell) -> tuple[str, ...]:
+        """The sets that a run has to tell from its evaluation items."""
+        return tuple(dict.fromkeys(name for one in self._around(cell) for name in one.outside))
+
+    def _around(self, cell: Cell) -> list[Experiment]:
+        return [one for one in self.experiments if cell in one.cells()]
+
+
+@cache
+def read_paper(name: str) -> Paper:
+    """The paper of that name.
+
+    >>> read_paper("basins").title
+    'Same Target, Different Basins: Hard vs. Soft Labels for Annotator Distributions'
+    """
+    if name not in PAPERS:
+        raise InputError(unknown("paper", name, PAPERS))
+    return parse_paper((files(__package__) / f"{name}.toml").read_text("utf-8"))
+
+
+def parse_paper(text: str) -> Paper:
+    """A paper from the text of its file; the first thing that is wrong with it is an error that says where."""
+    try:
+        told = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"the paper is not valid TOML: {error}.") from None
+    plain = ["name", "title", "arxiv", "data"]
+    check_keys("the paper", told, plain, ["units", "slices", "places", "protocols", "diagnostics", "experiments"])
+    units, slices, places, diagnostics = (told.get(key, {}) for key in ("units", "slices", "places", "diagnostics"))
+    for metric, unit in units.items():
+        check_known(f"units.{metric}", "unit", unit, UNITS)
+    numbers = published(places, units, slices)  # first: it checks the places
+    titles = {name: place["title"] for name, place in places.items()}
+    titles |= {second: titles[first] for second, first in numbers.also.items()}
+    protocols = {name: protocol(name, table) for name, table in told.get("protocols", {}).items()}
+    known = {"protocols": protocols, "places": titles, "diagnostics": diagnostics, "slices": slices}
+    experiments = tuple(experiment(table, known) for table in told.get("experiments", []))
+    names = [one.name for one in experiments]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"two experiments are called {twice}.")
+    return Paper(
+        **{key: told[key] for key in plain},
+        places=titles,
+        slices=slices,
+        published=numbers,
+        protocols=protocols,
+        diagnostics=diagnostics,
+        experiments=experiments,
+    )
