@@ -43,6 +43,7 @@ def test_published_numbers_add_up(sanity: ModuleType) -> None:
     gaps = [told["soft_nll"]["mean"] - told["kl"]["mean"] for told in published.values() if "kl" in told]
     np.testing.assert_allclose(gaps, 0.1538, atol=2e-4)
     assert sum(metric in told for told in published.values() for metric in sanity.METRICS) == 34
+    assert {method: told["seeds"] for method, told in published.items() if told["seeds"] != 10} == {"multipass": 5}
 
 
 def test_z_is_that_of_welch(sanity: ModuleType) -> None:
