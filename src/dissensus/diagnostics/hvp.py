@@ -154,7 +154,7 @@ class Hessian:
     def _look(self) -> int:
         """An error unless the model is a function of an item, with logits as its output; their number."""
         x = self.inputs[:LOOKED_AT].to(self.device)
-        with evaluating(self.model), _products_in("fp32"), torch.no_grad():
+        with evaluating(self.model), products_in("fp32"), torch.no_grad():
             logits = self.model(x[:1])
             if not isinstance(logits, Tensor) or logits.ndim != 2:
                 told = f"the shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else type(logits).__name__
@@ -167,7 +167,7 @@ class Hessian:
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
-        with evaluating(self.model), _products_in(self.precision), torch.autocast(self.device.type, enabled=False):
+        with evaluating(self.model), products_in(self.precision), torch.autocast(self.device.type, enabled=False):
             yield
 
 
@@ -261,7 +261,7 @@ def _forward_mode() -> None:
 
 
 @contextmanager
-def _products_in(precision: str) -> Iterator[None]:
+def products_in(precision: str) -> Iterator[None]:
     """TF32 rounds factors to 11 bits, and cuDNN does so by default; here only where it was chosen."""
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"

@@ -1,0 +1,291 @@
+"""How long do the top eigenvalue to 1 % and a trace from 50 probes take for a ResNet-18, and how right are they?
+
+    python benchmarks/curvature.py --out FILE.json                      # on a GPU
+    python benchmarks/curvature.py --ways ours,double --out FILE.json   # some ways
+    python benchmarks/curvature.py --tiny --out FILE.json               # does everything work? any machine
+
+The net is trained for some epochs on CIFAR-10H; its curvature is measured on the 2,000 images that were held out, in
+chunks of one size for all. Ways are interleaved and repeated; the first time (compilation, the choice of algorithms) is
+told apart. The reference is ours in float64: the eigenvalue to 1e-5, and the trace with the probes of ours, so that
+what differs is the arithmetic; and deflated, which is nearer to the truth, for those that draw probes of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+from measure import environment
+from peers_job import RECIPE, SEED, Clock, Job
+from torch import Tensor, nn
+
+from dissensus import Soft
+from dissensus.diagnostics.hvp import Hessian, Product, double_backward, forward_over_reverse, products_in
+from dissensus.diagnostics.lanczos import first, krylov, start
+from dissensus.diagnostics.power_iteration import iterated
+from dissensus.diagnostics.trace import estimate, probed, signs
+from dissensus.evaluation.predict import evaluating
+from dissensus.training import Engine, fit
+
+PROBES, TOLERANCE, MOST = 50, 0.01, 200
+
+
+@dataclass(frozen=True)
+class Given:
+    """A trained model and the items on which it is looked at."""
+
+    model: nn.Module
+    inputs: Tensor
+    targets: Tensor
+    chunk: int
+    precision: str = "fp32"
+
+    def hessian(self, product: Product) -> Hessian:
+        return Hessian(
+            self.model, self.inputs, self.targets, chunk=self.chunk, precision=self.precision, product=product
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    top: float
+    trace: float
+    trace_se: float | None
+    products: int
+
+
+class OneByOne(Hessian):
+    """A pass over the items for every vector."""
+
+    def __call__(self, vectors: Tensor) -> Tensor:
+        return torch.cat([super(OneByOne, self).__call__(vector[None]) for vector in vectors])
+
+
+def lanczos_and_probes(hessian: Hessian, probes: int = PROBES) -> Answer:
+    space = krylov(hessian, start(hessian, 0), 1, TOLERANCE, MOST)
+    trace = estimate(probed(hessian, probes, 0).plain)
+    return Answer(first(space, TOLERANCE).value, trace.value, trace.standard_error, hessian.products)
+
+
+def ours(given: Given) -> Answer:
+    return lanczos_and_probes(given.hessian(forward_over_reverse))
+
+
+COMPILED: Product = torch.compile(forward_over_reverse, dynamic=False)
+
+
+def compiled(given: Given) -> Answer:
+    return lanczos_and_probes(given.hessian(COMPILED))
+
+
+def double(given: Given) -> Answer:
+    """At equal error: our rules, and double backward for one vector at a time."""
+    hessian = OneByOne(
+        given.model,
+        given.inputs,
+        given.targets,
+        chunk=given.chunk,
+        precision=given.precision,
+        product=double_backward,
+    )
+    return lanczos_and_probes(hessian)
+
+
+def pyhessian(given: Given) -> Answer:
+    """PyHessian's algorithm: double backward, and both numbers until they change by less than a thousandth."""
+    hessian = given.hessian(double_backward)
+    top = iterated(hessian, start(hessian, 0), 1e-3, 100)
+    values: list[float] = []
+    for probe in range(100):
+        z = signs(hessian, 0, probe)
+        before = float(np.mean(values)) if values else 0.0
+        values.append(float(z @ hessian(z[None])[0]))
+        if abs(np.mean(values) - before) / (abs(before) + 1e-6) < 1e-3:
+            break
+    return Answer(top.value, float(np.mean(values)), None, hessian.products)
+
+
+def curvlinops(given: Given) -> Answer:
+    """curvlinops' operator with SciPy's Lanczos to 1 % and 50 probes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from curvlinops import HessianLinearOperator, hutchinson_trace
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
+    products = 0
+    chunks = zip(given.inputs.split(given.chunk), given.targets.split(given.chunk), strict=True)
+    with evaluating(given.model), products_in(given.precision):
+        operator = HessianLinearOperator(
+            given.model, nn.CrossEntropyLoss(), list(given.model.parameters()), list(chunks), check_deterministic=False
+        )
+        theirs = operator.to_scipy()
+
+        def product(vector: np.ndarray) -> np.ndarray:
+            nonlocal products
+            products += 1
+            return theirs @ vector
+
+        counted = LinearOperator(theirs.shape, matvec=product, dtype=theirs.dtype)
+        top = eigsh(counted, 1, which="LA", tol=TOLERANCE, return_eigenvectors=False)[0]
+        trace = hutchinson_trace(operator, num_matvecs=PROBES, distribution="rademacher")
+    return Answer(float(top), float(trace), None, products + PROBES)
+
+
+WAYS: dict[str, Callable[[Given], Answer]] = {
+    "ours": ours,
+    "compiled": compiled,
+    "double": double,
+    "pyhessian": pyhessian,
+    "curvlinops": curvlinops,
+}
+
+
+def reference(given: Given) -> dict[str, float]:
+    """In float64; ``trace`` with our probes, ``deflated_trace`` nearer to the truth."""
+    exact = replace(given, model=copy.deepcopy(given.model).double(), inputs=given.inputs.double(), precision="fp32")
+    hessian = exact.hessian(forward_over_reverse)
+    space = krylov(hessian, start(hessian, 0), 1, 1e-5, MOST)
+    values = probed(hessian, PROBES, 0, space)
+    plain, deflated = estimate(values.plain), estimate(values.rest, known=float(space.diagonal.sum()))
+    return {
+        "top": first(space, 1e-5).value,
+        "trace": plain.value,
+        "trace_se": plain.standard_error,
+        "deflated_trace": deflated.value,
+        "deflated_trace_se": deflated.standard_error,
+        "products": hessian.products,
+    }
+
+
+def timed(way: Callable[[Given], Answer], given: Given) -> tuple[Answer, float, float | None]:
+    """The answer, its seconds, and the most GB that were allocated."""
+    on_gpu = given.inputs.is_cuda
+    if on_gpu:
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+    began = time.perf_counter()
+    answer = way(given)  # numbers on the host: the device has done its work
+    seconds = time.perf_counter() - began
+    return answer, seconds, torch.cuda.max_memory_allocated() / 1e9 if on_gpu else None
+
+
+def compare(ways: list[str], given: Given, repeats: int, truth: dict[str, float]) -> dict[str, Any]:
+    """Every way once to warm up, then in turn."""
+    told: dict[str, Any] = {}
+    for name in ways:
+        try:
+            answer, cold, memory = timed(WAYS[name], given)
+        except Exception as error:  # a peer that does not run here is a result
+            told[name] = {"failed": f"{type(error).__name__}: {error}"[:300]}
+            print(f"{given.precision} {name}: {told[name]['failed']}", flush=True)
+            continue
+        told[name] = {
+            "top": answer.top,
+            "top_error": abs(answer.top / truth["top"] - 1),
+            "trace": answer.trace,
+            "trace_se": answer.trace_se,
+            "trace_error_same_probes": abs(answer.trace / truth["trace"] - 1) if answer.trace_se else None,
+            "trace_error": abs(answer.trace / truth["deflated_trace"] - 1),
+            "products": answer.products,
+            "first_s": round(cold, 2),
+            "memory_gb": memory and round(memory, 1),
+            "seconds": [],
+        }
+    for _ in range(repeats):
+        for name in told:
+            if "seconds" in told[name]:
+                told[name]["seconds"].append(round(timed(WAYS[name], given)[1], 3))
+    for name, row in told.items():
+        if "seconds" in row:
+            row["median_s"] = median(row["seconds"])
+            print(
+                f"{given.precision} {name}: {row['median_s']:.2f} s for {row['products']} products (first "
+                f"{row['first_s']:.1f}), top {row['top']:.4g} off by {row['top_error']:.1e}, trace {row['trace']:.4g} "
+                f"off by {row['trace_error']:.1e}, {row['memory_gb']} GB",
+                flush=True,
+            )
+    return told
+
+
+def growth(given: Given, more: Given, product: Product) -> dict[str, Any]:
+    """Seconds by items, with 50 probes, and by probes; each measured after one round that warms up."""
+    table: dict[str, Any] = {"items": {}, "probes": {}}
+    for items in sorted({len(given.inputs) // 4, len(given.inputs) // 2, len(given.inputs), 2 * len(given.inputs)}):
+        part = replace(more, inputs=more.inputs[:items], targets=more.targets[:items])
+        answers = [timed(lambda it: lanczos_and_probes(it.hessian(product)), part) for _ in range(2)]
+        table["items"][len(part.inputs)] = {"seconds": round(answers[1][1], 3), "products": answers[1][0].products}
+    for probes in (10, 25, 50, 100):
+        answer, seconds, _ = timed(lambda it, probes=probes: lanczos_and_probes(it.hessian(product), probes), given)
+        table["probes"][probes] = {"seconds": round(seconds, 3), "relative_se": answer.trace_se / abs(answer.trace)}
+    return table
+
+
+def trained(job: Job, epochs: int, chunk: int) -> tuple[Given, Given]:
+    """A model after some epochs, with the held-out items and with the training items."""
+    precision = "fp32" if job.tiny else "tf32"
+    recipe = replace(RECIPE, epochs=epochs, precision=precision)
+    engine = Engine(graph=not job.tiny, kernels=not job.tiny)
+    fitted = fit(lambda: job.model().to(job.device), job.images, Soft(job.votes), recipe, seed=SEED, engine=engine)
+
+    def on(images: np.ndarray, votes: Any) -> Given:
+        inputs = fitted.prepare(torch.from_numpy(images).to(job.device))
+        targets = torch.from_numpy(votes.frequencies().astype(np.float32)).to(job.device)
+        return Given(fitted.model, inputs, targets, chunk)
+
+    return on(job.held_out_images, job.held_out_votes), on(job.images, job.votes)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ways", default=",".join(WAYS), help=f"separated by commas: {', '.join(WAYS)}")
+    parser.add_argument("--precisions", default="tf32,fp32")
+    parser.add_argument("--chunk", type=int, default=1000, help="items a pass")
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--no-growth", action="store_true", help="without the tables by items and by probes")
+    parser.add_argument("--tiny", action="store_true", help="glyphs and a thin net on the CPU")
+    parser.add_argument("--out", type=Path, required=True)
+    told = parser.parse_args()
+    epochs, repeats, precisions = told.epochs, told.repeats, told.precisions.split(",")
+    if told.tiny:
+        epochs, repeats, precisions = 2, 1, ["fp32"]
+    job = Job.load(epochs=epochs, tiny=told.tiny, clock=Clock(time.perf_counter()))
+    given, more = trained(job, epochs, told.chunk)
+    ways = told.ways.split(",")
+    if told.tiny:  # compiling for a processor takes minutes
+        given, more = (replace(it, inputs=it.inputs[:16], targets=it.targets[:16]) for it in (given, more))
+        ways.remove("compiled")
+    began = time.perf_counter()
+    truth = reference(given)
+    print(f"reference in {time.perf_counter() - began:.0f} s: {truth}", flush=True)
+    result: dict[str, Any] = {"items": len(given.inputs), "chunk": told.chunk, "probes": PROBES, "reference": truth}
+    record = {
+        "command": "python benchmarks/curvature.py --out FILE.json",
+        "environment": environment(("numpy", "torch")),
+    }
+    if not told.tiny:
+        record["environment"]["machine"]["gpu"] = torch.cuda.get_device_name()
+    for precision in precisions:
+        result[precision] = compare(ways, replace(given, precision=precision), repeats, truth)
+        told.out.write_text(json.dumps(record | {"result": result}, indent=2, sort_keys=True, allow_nan=False) + "\n")
+    if not told.no_growth:
+        precision = precisions[0]
+        result["growth"] = growth(
+            replace(given, precision=precision), replace(more, precision=precision), forward_over_reverse
+        )
+        print(json.dumps(result["growth"]), flush=True)
+        told.out.write_text(json.dumps(record | {"result": result}, indent=2, sort_keys=True, allow_nan=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
