@@ -79,6 +79,10 @@ def test_the_verdict_comes_first(comparison, outline):
     assert positions[-1] < order[1]
 
 
+def test_where_nobody_has_looked_inside_there_is_no_basin(written):
+    assert 'id="basin"' not in written.read_text("utf-8")
+
+
 def test_rules_plan_and_runs_are_told(comparison, outline):
     text = " ".join(" ".join(outline.text).split())
     assert "two-sided exact Wilcoxon over paired seeds, Holm over all pairs of methods, 5 %." in text

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dissensus.diagnostics.alignment import aligned, renamed
     from dissensus.diagnostics.barrier import Barrier, barrier, barrier_with_reset_statistics
     from dissensus.diagnostics.cam_stability import Stability, cam_stability
+    from dissensus.diagnostics.card import card
     from dissensus.diagnostics.correlation import Correlation, partial_spearman, spearman
     from dissensus.diagnostics.curvature import Curvature, curvature
     from dissensus.diagnostics.dynamics import Dynamics, dynamics
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         separation,
     )
     from dissensus.diagnostics.power_iteration import power_iteration
+    from dissensus.diagnostics.registry import DIAGNOSTICS
     from dissensus.diagnostics.shared_items import shared_items
     from dissensus.diagnostics.similarity import Similarity, debiased_cka, linear_cka, similarity_over_seeds
     from dissensus.diagnostics.sparse_target import Relation, SparseTarget, relation, sparse_target
@@ -62,6 +64,7 @@ _HOME_OF = {
     "barrier_with_reset_statistics": "barrier",
     "Stability": "cam_stability",
     "cam_stability": "cam_stability",
+    "card": "card",
     "Correlation": "correlation",
     "partial_spearman": "correlation",
     "spearman": "correlation",
@@ -96,6 +99,7 @@ _HOME_OF = {
     "msp": "ood",
     "separation": "ood",
     "power_iteration": "power_iteration",
+    "DIAGNOSTICS": "registry",
     "shared_items": "shared_items",
     "Similarity": "similarity",
     "debiased_cka": "similarity",

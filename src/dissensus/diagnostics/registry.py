@@ -21,7 +21,9 @@ _GAIN = "does a hard delivery gain most over soft labels where few votes miss th
 
 DIAGNOSTICS: dict[str, Diagnostic] = {
     "best_epoch": Diagnostic("best epoch", "the epoch with the lowest soft NLL on the evaluation items, from 0", 1),
-    "epochs_to_95": Diagnostic("95 % there", "the first epoch 95 % of the way from the first one to the best one", 1),
+    "epochs_to_95": Diagnostic(
+        "epochs to 95 %", "the first epoch 95 % of the way from the first one to the best one", 1
+    ),
     "area": Diagnostic("mean of the curve", "soft NLL, averaged over the epochs"),
     "overfitting": Diagnostic("overfitting", "soft NLL of the last epoch less that of the best one"),
     "top_eigenvalue": Diagnostic("λmax", "the loss's curvature in its steepest direction", 2),

@@ -18,6 +18,7 @@ from dissensus.base.errors import DissensusError, StoreError, require
 from dissensus.datasets import DATASETS, Dataset, load, own_data
 from dissensus.records import StoredRun
 from dissensus.report import figures, rules, tables
+from dissensus.report.basin import basin, basin_csv
 from dissensus.report.comparison import Comparison, Panel, collect
 from dissensus.report.gallery import gallery
 from dissensus.report.glossary import MEASURES, method_in_words
@@ -96,6 +97,11 @@ def table_files(comparison: Comparison) -> dict[str, str]:
         verdicts = [tables.verdicts_table(panel, checkpoint) for checkpoint in ("best", "last")]
         files[f"methods{end}.md"] = "\n".join(map(tables.to_markdown, methods))
         files[f"verdicts{end}.md"] = "\n".join(map(tables.to_markdown, verdicts))
+        if (found := basin(panel)) is not None:
+            looked = [table for table in (found.best, found.last, found.between) if table is not None]
+            files[f"basin{end}.md"] = "\n".join(map(tables.to_markdown, looked))
+    if every := basin_csv(comparison):
+        files["basin.csv"] = every
     return files
 
 
@@ -161,6 +167,7 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
         "methods_truth": tables.methods_table(comparison, panel, against="truth") if truth else None,
         "verdicts": tables.verdicts_table(panel),
         "verdicts_last": tables.verdicts_table(panel, "last"),
+        "basin": basin(panel),
         "differences": _picture(
             files,
             f"differences{end}",
