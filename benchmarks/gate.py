@@ -2,7 +2,7 @@
 
     dissensus compare benchmarks/gate.toml --recipe precision=tf32 --store STORE --budget 9m     # 24 runs
     dissensus compare benchmarks/gate.toml --recipe precision=bf16 --store STORE --budget 9m     # 24 runs
-    python benchmarks/gate.py STORE                 # or archives of `dissensus runs pack --store STORE`; several are fine
+    python benchmarks/gate.py STORE                 # or archives of `dissensus runs pack`; several are fine
 
 The rule, written before the runs were made
 -------------------------------------------

@@ -1,7 +1,7 @@
 """Do our runs have the published means? Judges runs that were made on a GPU; trains nothing.
 
     dissensus compare benchmarks/sanity.toml --recipe precision=bf16 --store STORE --budget 9m     # 24 runs
-    python benchmarks/sanity.py STORE               # or archives of `dissensus runs pack --store STORE`; several are fine
+    python benchmarks/sanity.py STORE               # or archives of `dissensus runs pack`; several are fine
 
 The rule, written before the runs were made
 -------------------------------------------
