@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -17,7 +17,9 @@ from torch.nn import functional as F
 
 from dissensus.base.arrays import as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
+from dissensus.base.streams import stream
 from dissensus.diagnostics.determinism import refuse_random
+from dissensus.diagnostics.forms import NotPlain, form, gradients_within
 from dissensus.evaluation.predict import device_of, evaluating
 
 Array: TypeAlias = Tensor | NDArray[Any]
@@ -119,9 +121,45 @@ class Hessian:
         with self._looking():
             for x, y in self._chunks(max(1, self.chunk // len(vectors))):
                 rows = self._product(self._total, self.parameters, along, x, y)
-                result += torch.cat([rows[name].detach().flatten(1) for name in self.parameters], 1)
+                result += self._joined(rows)
         self.products += len(vectors)
         return result / len(self.inputs)
+
+    def forms(self, vectors: Tensor) -> Tensor:
+        """:math:`v'Hv` for every row: by forward passes where that is exact for this model, else from the products."""
+        if not self._forms_are_exact:
+            return torch.linalg.vecdot(vectors, self(vectors))
+        with self._looking():
+            sums = [self._forms(vectors, x, y)[0] for x, y in self._chunks(self.chunk)]
+        self.products += len(vectors)
+        return torch.stack(sums).sum(0) / len(self.inputs)
+
+    @cached_property
+    def _forms_are_exact(self) -> bool:
+        """Compared with a product on a few items: a model may do between its modules what its modules do not tell."""
+        x, y = next(self._chunks(LOOKED_AT))
+        numbers = stream(0, "forms").standard_normal((1, self.size), np.float32)
+        vector = torch.from_numpy(numbers).to(self.device, self.dtype)
+        with self._looking(), products_in("fp32"):
+            try:
+                told, size = self._forms(vector, x, y)
+            except NotPlain:
+                return False
+            product = self._product(self._total, self.parameters, self._split(vector), x, y)
+            truth = torch.linalg.vecdot(vector, self._joined(product))
+        return bool((told - truth).abs() <= torch.finfo(self.dtype).eps ** 0.5 * size)
+
+    def _forms(self, vectors: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        def total(outputs: Tensor) -> Tensor:
+            return self._loss(outputs, y).sum()
+
+        along, gradients = self._split(vectors), gradients_within(self.model, total, x)
+        values = [
+            form(self.model, self.parameters, {name: rows[row] for name, rows in along.items()}, x, total, gradients)
+            for row in range(len(vectors))
+        ]
+        told, sizes = zip(*values, strict=True)
+        return torch.stack(told), torch.stack(sizes)
 
     def flat(self, vectors: Sequence[Tensor]) -> Tensor:
         """One row, (1, size), from a list like the parameters."""
@@ -136,6 +174,9 @@ class Hessian:
     def like_parameters(self, row: Tensor) -> list[Tensor]:
         """A list like the parameters from a row of numbers."""
         return [part[0] for part in self._split(row[None]).values()]
+
+    def _joined(self, rows: Parameters) -> Tensor:
+        return torch.cat([rows[name].detach().flatten(1) for name in self.parameters], 1)
 
     def _split(self, vectors: Tensor) -> Parameters:
         sizes = [value.numel() for value in self.parameters.values()]

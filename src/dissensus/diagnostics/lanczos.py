@@ -105,6 +105,7 @@ class Krylov:
     diagonal: NDArray[np.float64]
     beside: NDArray[np.float64]  # one fewer
     out: float  # the norm of what the next vector would be
+    beyond: Tensor  # that vector, not normalised: the operator takes the last of the basis out of the space along it
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -129,7 +130,9 @@ def krylov(operator: Operator, vector: Tensor, k: int, tolerance: float, most: i
         diagonal.append(float(vector @ product))
         vector = _orthogonal(product, basis)
         out = float(vector.norm())
-        space = Krylov(basis, np.array(diagonal), np.array(beside), _or_zero(out, diagonal, beside, vector.dtype))
+        space = Krylov(
+            basis, np.array(diagonal), np.array(beside), _or_zero(out, diagonal, beside, vector.dtype), vector
+        )
         if space.eigenvalues(k, tolerance).converged or len(basis) >= min(most, len(vector)):
             return space
         if space.out == 0:  # the space is closed: k eigenvalues need another one beside it

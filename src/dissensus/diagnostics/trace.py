@@ -15,7 +15,7 @@ from dissensus.base.streams import bits
 from dissensus.diagnostics.hvp import Array, Hessian, Options
 from dissensus.diagnostics.lanczos import Krylov, krylov, start
 
-TOGETHER = 5  # probes a pass: they share one gradient
+TOGETHER = 10  # probes a pass: they share one gradient
 
 
 @dataclass(frozen=True)
@@ -92,25 +92,24 @@ class Probed:
 
 
 def probed(hessian: Hessian, probes: int, seed: int, outside: Krylov | None = None) -> Probed:
-    r"""One product a probe serves both: :math:`w'Hw = z'Hz - 2 c'd + c'Tc` for :math:`w = z - Qc`, with
-    :math:`c = Q'z, d = Q'Hz, T = Q'HQ`.
+    r"""One form a probe serves both: :math:`w'Hw = z'Hz - 2 c'd + c'Tc` for :math:`w = z - Qc`, with :math:`c = Q'z`,
+    :math:`T = Q'HQ`, and :math:`d = Q'Hz = Tc + e_m r'z`, since Lanczos leaves :math:`HQ = QT + r e_m'`.
     """
     if isinstance(probes, bool) or int(probes) != probes or probes < 2:
         raise InputError(f"probes must be a whole number of at least 2, for a standard error, but is {probes!r}.")
     plain, rest = [], []
     for low in range(0, probes, TOGETHER):
         z = torch.stack([signs(hessian, seed, probe) for probe in range(low, min(low + TOGETHER, probes))])
-        product = hessian(z)
-        plain.append(torch.linalg.vecdot(z, product).double())
-        rest.append(plain[-1] if outside is None else plain[-1] - _inside(z, product, outside))
+        plain.append(hessian.forms(z).double())
+        rest.append(plain[-1] if outside is None else plain[-1] - _inside(z, outside))
     return Probed(torch.cat(plain).cpu().numpy(), torch.cat(rest).cpu().numpy())
 
 
-def _inside(z: Tensor, product: Tensor, space: Krylov) -> Tensor:
+def _inside(z: Tensor, space: Krylov) -> Tensor:
     c = torch.stack([z @ direction for direction in space.basis], 1).double()
-    d = torch.stack([product @ direction for direction in space.basis], 1).double()
-    matrix = torch.from_numpy(space.matrix).to(c.device)
-    return 2 * torch.linalg.vecdot(c, d) - torch.linalg.vecdot(c @ matrix, c)
+    d = c @ torch.from_numpy(space.matrix).to(c.device)
+    across = 2 * c[:, -1] * (z @ space.beyond).double()
+    return torch.linalg.vecdot(c, d) + across
 
 
 def signs(hessian: Hessian, seed: int, probe: int) -> Tensor:

@@ -1,0 +1,146 @@
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from dissensus.diagnostics import Hessian, hessian_trace
+from dissensus.diagnostics.hvp import double_backward
+from dissensus.models import MODELS, make
+
+
+class Tied(nn.Module):
+    """One layer that is called twice, and a last layer that shares its weight with an inner one."""
+
+    def __init__(self):
+        super().__init__()
+        self.twice, self.inner, self.last = nn.Linear(6, 6), nn.Linear(6, 6), nn.Linear(6, 6)
+        self.last.weight = self.inner.weight
+
+    def forward(self, x):
+        return self.last(torch.relu(self.twice(torch.relu(self.twice(x))) + self.inner(x)))
+
+
+class InWords(nn.Module):
+    """Whole numbers come in."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.head = nn.Embedding(5, 4), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(self.words(x.long().abs() % 5).mean(1))
+
+
+class BentBetween(nn.Module):
+    """Attention and a smooth nonlinearity, both outside of modules."""
+
+    def __init__(self):
+        super().__init__()
+        self.query, self.value, self.head = nn.Linear(6, 6), nn.Linear(6, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        scores = (self.query(x)[:, :, None] * x[:, None]).softmax(-1)
+        return self.head(F.gelu((scores * self.value(x)[:, None]).sum(-1)))
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3, 6))
+
+    def forward(self, x):
+        return F.linear(x, self.weight), x
+
+
+class First(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.two = Two()
+
+    def forward(self, x):
+        return self.two(x)[0]
+
+
+def conv(*more):
+    return nn.Sequential(nn.Unflatten(1, (1, 6)), nn.Conv1d(1, 4, 3, padding=1, padding_mode="circular"), *more)
+
+
+MODELS_OF_MODULES = {
+    "rectifiers": nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)),
+    "in place": nn.Sequential(nn.Linear(6, 8), nn.SiLU(inplace=True), nn.Linear(8, 8), nn.ReLU(inplace=True)),
+    "layer norm": nn.Sequential(nn.Linear(6, 8), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 3)),
+    "batch norm": conv(nn.BatchNorm1d(4), nn.ReLU(True), nn.MaxPool1d(2), nn.Flatten(), nn.Linear(12, 3)),
+    "without scale": conv(nn.BatchNorm1d(4, affine=False), nn.Tanh(), nn.Flatten(), nn.Linear(24, 3)),
+    "groups": conv(nn.Conv1d(4, 4, 3, groups=2, stride=2), nn.GroupNorm(2, 4), nn.Flatten(), nn.Linear(8, 3)),
+    "dropout": nn.Sequential(nn.Dropout(), nn.Linear(6, 8), nn.Softplus(), nn.Linear(8, 3)),
+    "tied": Tied(),
+    "words": InWords(),
+    "frozen": nn.Sequential(nn.Linear(6, 8).requires_grad_(False), nn.Sigmoid(), nn.Linear(8, 3)),
+}
+OTHERS = {"bent between": BentBetween(), "two outputs": First()}
+
+
+def both(model, dtype=torch.float64):
+    torch.manual_seed(0)
+    model = model.to(dtype)
+    for value in model.parameters():
+        nn.init.normal_(value, std=0.5)
+    for norm in model.modules():
+        if isinstance(norm, nn.BatchNorm1d):
+            norm.running_var.uniform_(0.5, 2)
+            norm.running_mean.normal_()
+    inputs = 3 * torch.randn(20, 6)
+    hessian = Hessian(model, inputs, torch.arange(20) % 3, chunk=7)
+    z = torch.randn(4, hessian.size, dtype=dtype)
+    product = Hessian(model, inputs, torch.arange(20) % 3, product=double_backward)
+    return hessian, hessian.forms(z), torch.linalg.vecdot(z, product(z))
+
+
+@pytest.mark.parametrize("model", MODELS_OF_MODULES.values(), ids=MODELS_OF_MODULES)
+def test_forms_are_those_of_products(model):
+    hessian, forms, truth = both(model)
+    assert hessian._forms_are_exact
+    torch.testing.assert_close(forms, truth, rtol=1e-9, atol=1e-9)
+    assert hessian.products == 4
+
+
+@pytest.mark.parametrize("model", OTHERS.values(), ids=OTHERS)
+def test_what_modules_do_not_tell_is_noticed_and_products_are_taken(model):
+    hessian, forms, truth = both(model)
+    assert not hessian._forms_are_exact
+    torch.testing.assert_close(forms, truth, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_our_models_have_forms_in_single_precision(name):
+    torch.manual_seed(0)
+    model = make(name, (3, 8, 8), 4, width=4)()
+    hessian = Hessian(model, torch.randn(9, 3, 8, 8), torch.randn(9, 4).softmax(1), chunk=4)
+    assert hessian._forms_are_exact
+    z = torch.randn(3, hessian.size)
+    torch.testing.assert_close(hessian.forms(z), torch.linalg.vecdot(z, hessian(z)), rtol=1e-3, atol=1e-2)
+
+
+def test_forms_are_those_of_the_exact_hessian(batch_norm_net):
+    hessian = Hessian(*batch_norm_net.given, chunk=10)
+    z = torch.randn(5, hessian.size).double()
+    truth = torch.linalg.vecdot(z @ torch.from_numpy(batch_norm_net.hessian), z)
+    torch.testing.assert_close(hessian.forms(z), truth, rtol=1e-10, atol=1e-10)
+
+
+def test_a_loss_of_ones_own(quadratic):
+    known = quadratic([3.0, -1.0, 0.5])
+    hessian = Hessian(*known.given, **known.options)
+    assert hessian._forms_are_exact
+    assert hessian_trace(*known.given, 200, **known.options).value == pytest.approx(2.5, abs=1)
+
+
+def test_no_hooks_are_left(batch_norm_net):
+    model = batch_norm_net.model
+    Hessian(*batch_norm_net.given).forms(torch.ones(1, len(batch_norm_net.hessian)).double())
+    two = OTHERS["two outputs"].double()
+    Hessian(two, torch.randn(6, 6), torch.arange(6) % 3).forms(torch.ones(1, 18).double())
+    for module in [*model.modules(), *two.modules()]:
+        assert not module._forward_hooks
+        assert not module._forward_pre_hooks
+    assert all(module.training for module in model.modules())
