@@ -1,4 +1,4 @@
-"""The command: ``dissensus demo | votes | train | compare | report | runs | data``.
+"""The command: ``dissensus demo | votes | train | compare | diagnose | report | runs | data``.
 
 Every command prints what a person reads, or with ``--json`` what a program reads. Results go to standard output,
 progress and notes to standard error. Exit codes: 0 done, 1 a run failed, 2 a mistake in what was given, 3 the budget is
@@ -14,8 +14,10 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from itertools import zip_longest
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -33,13 +35,13 @@ from rich.progress import (
 from rich.table import Table
 
 from dissensus._version import __version__
-from dissensus.base.errors import DissensusError, InputError, MissingExtra
+from dissensus.base.errors import DissensusError, InputError, MissingExtra, unknown
 
 if TYPE_CHECKING:
     from dissensus import report as reports
     from dissensus.datasets import Dataset
     from dissensus.experiment import Comparison, Event, Outcome, Plan, Source
-    from dissensus.records import RunStore, StoredRun
+    from dissensus.records import Diagnosis, RunStore, StoredRun
     from dissensus.votes.summary import Summary
 
 EXTRAS = {"train": ("torch", "pydantic"), "report": ("matplotlib", "jinja2")}  # what they bring, by its module
@@ -133,6 +135,20 @@ Select = Annotated[
 Features = Annotated[
     bool,
     typer.Option("--features", help="Keep what enters the last layer for every evaluation item, with the predictions."),
+]
+Inside = Annotated[
+    bool,
+    typer.Option(
+        "--diagnose",
+        help="Look inside every model before it is gone (curvature, gradient variance) and keep the numbers.",
+    ),
+]
+Outside = Annotated[
+    str | None,
+    typer.Option("--ood", metavar="A,B,...", help="Sets of images that the model should find strange: svhn, cifar100."),
+]
+SaveModel = Annotated[
+    bool, typer.Option("--save-model", help="Keep the best epoch's weights beside the run, as model.safetensors.")
 ]
 Target = Annotated[
     str | None, typer.Option("--target", help="What the votes are turned into: shares, smoothed, dawid-skene.")
@@ -246,10 +262,10 @@ def train(
     recipe: RecipeFields = None,
     select: Select = None,
     target: Target = None,
-    save_model: Annotated[
-        bool, typer.Option("--save-model", help="Keep the best epoch's weights beside the run, as model.safetensors.")
-    ] = False,
+    save_model: SaveModel = False,
     features: Features = False,
+    diagnose: Inside = False,
+    ood: Outside = None,
     store: Store = Path("runs"),
     budget: BudgetOf = None,
     as_json: Json = False,
@@ -264,7 +280,7 @@ def train(
     from dissensus.evaluation import records_of
     from dissensus.records import RunStore
 
-    end = _end(budget)
+    end, looking = _end(budget), _looking(diagnose, ood)
     comparison = _comparison(
         plan,
         data=_source(data, votes, inputs, option),
@@ -281,11 +297,9 @@ def train(
         (only,) = comparison.plans(loaded)
     kept = RunStore(store)
     _tell_notes(_before_starting([only], loaded, kept, jobs=1, quiet=quiet))
-    if save_model:
-        _refuse_done_without("weights", [only], kept, lambda run: (run.path / "model.safetensors").exists())
-    if features:
-        _refuse_done_without("features", [only], kept, _has_features)
-    how = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "budget": end}
+    how: dict[str, Any] = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "budget": end}
+    how |= {"diagnose": looking}
+    _refuse_done(how, [only], kept)
     _carry_out([only], comparison.data, loaded, kept, how, quiet)
     run = kept.read(only.name)
     records = records_of(run)
@@ -316,7 +330,10 @@ def compare(
     recipe: RecipeFields = None,
     select: Select = None,
     target: Target = None,
+    save_model: SaveModel = False,
     features: Features = False,
+    diagnose: Inside = False,
+    ood: Outside = None,
     store: Store = Path("runs"),
     page: Out = Path("report"),
     jobs: Jobs = 2,
@@ -334,7 +351,7 @@ def compare(
     200 epochs, for a GPU), anything else a small model and 30 epochs. Options and plans change them field by field.
     """
     _need("train", "report")
-    end = _end(budget)
+    end, looking = _end(budget), _looking(diagnose, ood)
     comparison = _comparison(
         plan,
         data=_source(data, votes, inputs, option),
@@ -346,8 +363,55 @@ def compare(
         split=None if select is None else {"select": select},
         target=target,
     )
-    how = {"jobs": jobs, "width": width, "features": features, "budget": end}
+    how: dict[str, Any] = {"jobs": jobs, "width": width, "keep_model": save_model, "features": features, "budget": end}
+    how |= {"diagnose": looking}
     _compare(comparison, store, page, how, as_json, quiet)
+
+
+@app.command(
+    epilog="Examples: [bold]dissensus diagnose --store runs[/bold]; "
+    "[bold]dissensus diagnose 3f2a 77b0 --ood svhn[/bold]. Then: [bold]dissensus report runs[/bold]"
+)
+def diagnose(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN", help="Names of runs, or their first digits; all if none.")
+    ] = None,
+    store: Store = Path("runs"),
+    ood: Outside = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Where did training end up? Numbers from inside stored models, kept beside the runs and shown on the page.
+
+    From every run: how it learned. From runs with features (--features): whether seeds see alike. From runs with few
+    votes an item: where hard labels gain. From runs with weights (--save-model): curvature, gradient variance,
+    barriers, Grad-CAM and out-of-distribution scores.
+
+    compare --diagnose finds most of it right after training, without keeping weights.
+    """
+    _need("train")
+    from dissensus.experiment import diagnose_runs
+    from dissensus.records import RunStore
+
+    kept = RunStore(store)
+    runs = [kept.read(name) for name in ([kept.resolve(name) for name in names] if names else kept.names())]
+    if not runs:
+        raise InputError(f"{store} holds no runs. Make some with: dissensus compare --store {store}")
+    outside = _outside(ood)
+
+    def say(line: str) -> None:
+        if not quiet:
+            err.print(f"{line} ...", highlight=False)
+
+    found = diagnose_runs(runs, outside, say)
+    if as_json:
+        _print_json([{"run": run.name, "diagnostics": [_plain(one) for one in found[run.name]]} for run in runs])
+        return
+    for run in runs:
+        _show_diagnostics(run, found[run.name])
+    if not any(one.weights for rows in found.values() for one in rows):
+        _note("no run kept its weights or its features, so only how they learned is told. See --help.")
+    out.print(f"The page shows them, too: [bold]dissensus report {escape(str(store))}[/]", highlight=False)
 
 
 @app.command(epilog="Example: [bold]dissensus report runs --where data.name=glyphs --out report[/bold]")
@@ -698,8 +762,7 @@ def _compare(comparison: Comparison, store: Path, page: Path, how: dict[str, Any
         plans = comparison.plans(data)
     kept = RunStore(store)
     _tell_notes([*data.votes.notes, *comparison.notes(), *_before_starting(plans, data, kept, how["jobs"], quiet)])
-    if how.get("features"):
-        _refuse_done_without("features", plans, kept, _has_features)
+    _refuse_done(how, plans, kept)
     _carry_out(plans, comparison.data, data, kept, how, quiet)
     with _waiting("Judging", quiet):
         collected = collect([kept.read(plan.name) for plan in plans])
@@ -738,6 +801,16 @@ def _before_starting(plans: Sequence[Plan], data: Dataset, kept: RunStore, jobs:
     return [note] if note else []
 
 
+def _refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -> None:
+    """Whatever is to be kept of the runs, those that are done must have kept."""
+    if how.get("keep_model"):
+        _refuse_done_without("weights", plans, kept, lambda run: (run.path / "model.safetensors").exists())
+    if how.get("features"):
+        _refuse_done_without("features", plans, kept, _has_features)
+    if how.get("diagnose"):
+        _refuse_done_without("diagnostics", plans, kept, lambda run: any(one.weights for one in run.diagnostics()))
+
+
 def _refuse_done_without(what: str, plans: Sequence[Plan], kept: RunStore, has: Callable[[StoredRun], bool]) -> None:
     """A run that is done is not made again, so what it was not asked to keep cannot be had of it."""
     lacking = [plan.name for plan in plans if plan.name in kept and not has(kept.read(plan.name))]
@@ -748,6 +821,29 @@ def _refuse_done_without(what: str, plans: Sequence[Plan], kept: RunStore, has: 
             f"{runs} done already, without {'its' if it == 'it' else 'their'} {what}. Remove {it} to make {it} again "
             f"with {what}: dissensus runs rm {' '.join(lacking)} --store {kept.path}"
         )
+
+
+def _looking(inside: bool, ood: str | None) -> Callable[..., Any] | None:
+    """What a sweep shall look for in its models."""
+    if not inside:
+        if ood is not None:
+            raise InputError("--ood names what --diagnose looks at; give both.")
+        return None
+    from dissensus.experiment import look_inside
+
+    return partial(look_inside, outside=_outside(ood))
+
+
+def _outside(ood: str | None) -> list[str]:
+    """Names of sets of images, which are here."""
+    from dissensus.datasets import IMAGES, load_images
+
+    names = _listed(ood) or []
+    for name in names:
+        if name not in IMAGES:
+            raise InputError(unknown("set of images", name, IMAGES))
+        load_images(name)  # or the error that says how to get it, before anything is trained
+    return names
 
 
 def _has_features(run: StoredRun) -> bool:
@@ -951,6 +1047,28 @@ def _show_run(run: StoredRun) -> None:
     head = ["", "best epoch", "tempered", "last epoch", "tempered"]
     _show_table(f"{run.plan['method']}, seed {run.plan['seeds']['split']}: run {run.name}", head, rows)
     out.print(f"\nThe run: [bold]{escape(str(run.path))}[/]", highlight=False, soft_wrap=True)
+
+
+def _show_diagnostics(run: StoredRun, found: Sequence[Diagnosis]) -> None:
+    from dissensus.diagnostics.registry import DIAGNOSTICS, titled
+
+    rows = []
+    for one in found:
+        digits = DIAGNOSTICS[one.name].digits if one.name in DIAGNOSTICS else 3
+        interval = "" if isnan(one.low) else f"[{one.low:.{digits}f}, {one.high:.{digits}f}]"
+        epoch = f"{one.weights} epoch" if one.weights else ""
+        rows.append([titled(one), f"{one.value:.{digits}f}", interval, epoch, one.other and f"with {one.other}"])
+    _show_table(
+        f"{run.plan['method']}, seed {run.plan['seeds']['split']}: run {run.name}",
+        ["", "value", "95 % of the estimate", "", ""],
+        rows,
+    )
+    out.print()
+
+
+def _plain(found: Diagnosis) -> dict[str, Any]:
+    """For JSON, which knows no NaN."""
+    return {name: None if isinstance(value, float) and isnan(value) else value for name, value in asdict(found).items()}
 
 
 def _number(value: float | None) -> str:

@@ -190,16 +190,16 @@ def _notes(panel: Panel, found: Findings, errors: Mapping[str, float]) -> tuple[
     seeds = len(panel.seeds)
     notes = ["One seed: there are no intervals." if seeds == 1 else f"Means over {seeds} seeds, with 95 % intervals."]
     if errors:
-        off = listed([f"{DIAGNOSTICS[name].title} ± {100 * error:.2g} %" for name, error in errors.items()])
+        off = listed([f"{DIAGNOSTICS[name].title} ± {number(100 * error, 1)} %" for name, error in errors.items()])
         notes.append(f"The estimates for one model are uncertain by themselves, too, by at most {off}.")
     names = dict.fromkeys(about.name for about in found if about.name in DIAGNOSTICS)
     return (*notes, *(f"{DIAGNOSTICS[name].title}: {DIAGNOSTICS[name].meaning}." for name in names))
 
 
 def _own_errors(seen: Iterable[Seen]) -> dict[str, float]:
-    """The widest half-interval of the curvature of any one model, as a share of its value."""
+    """The widest half-interval of the curvature of any one model on all its items, as a share of its value."""
     widest: dict[str, float] = {}
-    for one in (one.found for one in seen):
+    for one in (one.found for one in seen if one.found.slice == "all"):
         if one.name in ("top_eigenvalue", "trace") and one.value and np.isfinite(one.high):
             widest[one.name] = max(widest.get(one.name, 0.0), (one.high - one.low) / 2 / abs(one.value))
     return widest
