@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,7 @@ from dissensus.diagnostics.similarity import linear_cka
 from dissensus.experiment import Comparison, Source, carry_out, compare, diagnose_runs, look_inside
 from dissensus.experiment.diagnose import has_weights, reopened
 from dissensus.experiment.pairs import across_seeds
+from dissensus.experiment.run import How
 from dissensus.metrics import soft_cross_entropy
 from dissensus.records import Diagnosis, RunStore
 
@@ -209,3 +211,23 @@ def test_other_sets_are_told_apart(store, data, monkeypatch):
     found = {one.name: one for one in partial(look_inside, outside=["svhn"])(subject) if one.other == "svhn"}
     assert set(found) == {f"{s}_auroc" for s in ("energy", "msp", "odin", "entropy", "margin", "knn")}
     assert all(0 <= one.value <= 1 for one in found.values())
+
+
+def test_other_processes_can_be_given_what_to_look_for():
+    how = How(diagnose=partial(look_inside, outside=["svhn"]))
+    assert pickle.loads(pickle.dumps(how)).diagnose.keywords == {"outside": ["svhn"]}
+
+
+def test_an_epoch_that_is_best_and_last_is_looked_into_once(data, tiny, tmp_path):
+    seen = []
+
+    def look(subject):
+        seen.append(subject)
+        return counts_items(subject)
+
+    plan = tiny.plans(data)[0]
+    one_epoch = plan.model_copy(update={"recipe": plan.recipe.model_copy(update={"epochs": 1})})
+    carry_out(one_epoch, data, RunStore(tmp_path), diagnose=look)
+    assert len(seen) == 1
+    found = RunStore(tmp_path).read(one_epoch.name).diagnostics()
+    assert [one.weights for one in found if one.name == "my_items"] == ["best", "last"]

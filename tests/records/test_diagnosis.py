@@ -75,3 +75,16 @@ def test_packed_without_them_a_run_is_as_it_was(store, tmp_path):
     there = RunStore(tmp_path / "there")
     merge(there, [archive.path])
     assert not (there.read(NAME).path / "diagnostics.csv").exists()
+
+
+def test_those_of_a_run_that_is_here_are_added_and_none_is_changed(store, tmp_path):
+    pack(store, tmp_path / "before")
+    there = RunStore(tmp_path / "there")
+    merge(there, [tmp_path / "before"])
+    mine = replace(FOUND[0], value=9.0)
+    there.read(NAME).write_diagnostics([mine])
+    store.read(NAME).write_diagnostics(FOUND)
+    pack(store, tmp_path / "after")
+    for _ in range(2):
+        assert merge(there, [tmp_path / "after"]).here == [NAME]
+        assert same(there.read(NAME).diagnostics(), [mine, FOUND[1]])

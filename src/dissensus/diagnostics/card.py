@@ -30,6 +30,7 @@ def card(
     bank: Tensor | NDArray | None = None,
     seed: int = 0,
     chunk: int = 500,
+    precision: str = "fp32",
 ) -> list[Diagnosis]:
     """Curvature, gradient variance and out-of-distribution scores of one model, a row each with its 95 % interval.
 
@@ -37,7 +38,7 @@ def card(
     ``human`` what annotators said of them, (items, classes). ``outside`` are other sets of inputs by name, which the
     scores should tell from ``inputs``; ``bank`` are training inputs, which KNN measures distances to (the 50th
     nearest, or the farthest of fewer). The model may be any that ends in an ``nn.Linear``; it is in evaluation mode
-    meanwhile, and left as it was.
+    meanwhile, and left as it was. ``precision`` is that of the curvature: "fp32", or "tf32" on a GPU.
 
     >>> import torch
     >>> _ = torch.manual_seed(0)
@@ -50,7 +51,7 @@ def card(
     p = as_simplex("human", human)
     same_length(inputs=inputs, human=p)
     last = last_layer(model, inputs, chunk=chunk)
-    rows = [*_sharpness(model, inputs, p, seed, chunk), *_gradient(last, p, seed)]
+    rows = [*_sharpness(model, inputs, p, seed, chunk, precision), *_gradient(last, p, seed)]
     if outside:
         near = None if bank is None else last_layer(model, bank, chunk=chunk).features
         inside = ood_scores(model, inputs, last, near, chunk)
@@ -80,12 +81,12 @@ def ood_scores(
 
 
 def _sharpness(
-    model: nn.Module, inputs: Tensor | NDArray, human: NDArray[np.float64], seed: int, chunk: int
+    model: nn.Module, inputs: Tensor | NDArray, human: NDArray[np.float64], seed: int, chunk: int, precision: str
 ) -> Iterable[Diagnosis]:
     """On all items, and on the tenth of them with most disagreement."""
     slices: dict[Slice, NDArray[np.int64]] = {"all": np.arange(len(human)), "disputed": most_disputed(human)}
     for part, index in slices.items():
-        found = curvature(model, inputs[index], human[index], seed=seed, chunk=chunk)
+        found = curvature(model, inputs[index], human[index], seed=seed, chunk=chunk, precision=precision)
         n, norm = len(index), found.weight_norm**2
         yield within("top_eigenvalue", found.top_eigenvalue, found.top_residual, n, part)
         yield estimated("trace", found.trace, found.trace_se, n, part)

@@ -31,19 +31,26 @@ def diagnose_runs(
     Diagnostics that a run has already stay, unless they are found again. ``outside`` names sets of images for the
     out-of-distribution scores; ``progress`` is given a line before whatever takes long.
     """
-    found = {run.name: dynamics_of(run.history, len(run.predictions["counts"])) for run in runs}
     opened = _opener(runs)
-    weighted = [run for run in runs if has_weights(run)]
-    for number, run in enumerate(weighted, 1):
-        progress(f"Looking inside {run.name} ({number} of {len(weighted)})")
+    for number, run in enumerate(runs, 1):
+        found = dynamics_of(run.history, len(run.predictions["counts"]))
+        if has_weights(run):
+            progress(f"Looking inside {run.name} ({number} of {len(runs)})")
         if (subject := opened(run.name)) is not None:
-            found[run.name] += [replace(one, weights="best") for one in look_inside(subject, outside)]
+            found += [replace(one, weights="best") for one in look_inside(subject, outside)]
+        _keep(run, found)
     progress("Comparing runs")
+    weighted = [run for run in runs if has_weights(run)]
+    pairs: dict[str, list[Diagnosis]] = {run.name: [] for run in runs}
     for run, one in [*across_seeds(runs, opened), *between_models(weighted, opened), *against_soft(runs)]:
-        found[run.name].append(one)
+        pairs[run.name].append(one)
     for run in runs:
-        run.write_diagnostics(renewed(run.diagnostics(), found[run.name]))
+        _keep(run, pairs[run.name])
     return {run.name: run.diagnostics() for run in runs}
+
+
+def _keep(run: StoredRun, found: Sequence[Diagnosis]) -> None:
+    run.write_diagnostics(renewed(run.diagnostics(), found))
 
 
 def has_weights(run: StoredRun) -> bool:

@@ -28,6 +28,7 @@ from dissensus.training import Engine, Seeds
 from dissensus.votes import Votes
 
 if TYPE_CHECKING:  # torch takes two seconds to import, and only carrying out needs it
+    from dissensus.evaluation import Predictions
     from dissensus.training import Fitted, Job
 
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of an unfinished run
@@ -149,10 +150,18 @@ class Begun:
         human = self.data.votes.take(self.split.evaluation).frequencies()
         inputs, train = (self.data.inputs[part] for part in (self.split.evaluation, self.split.train))
         subject = Subject(deepcopy(fitted.model).eval(), fitted.prepare, inputs, human, train)
-        states: dict[Weights, Any] = {"best": fitted.best_state, "last": fitted.model.state_dict()}
-        for weights, state in states.items():
-            subject.model.load_state_dict(state)
-            yield from (replace(one, weights=weights) for one in self.how.diagnose(subject))
+        last = fitted.model.state_dict()
+        found: dict[int, list[Diagnosis]] = {}  # by epoch: the best may be the last
+        stages: list[tuple[Weights, Predictions | None, Any]] = [
+            ("best", fitted.best, fitted.best_state),
+            ("last", fitted.last, last),
+        ]
+        for weights, told, state in stages:
+            assert told is not None
+            if told.epoch not in found:
+                subject.model.load_state_dict(state)
+                found[told.epoch] = list(self.how.diagnose(subject))
+            yield from (replace(one, weights=weights) for one in found[told.epoch])
 
     def content(self, fitted: Fitted) -> dict[str, Any]:
         """What is written of the run, as :func:`~dissensus.records.write_run` takes it; weights are written here."""

@@ -43,7 +43,7 @@ class Subject:
 Diagnose = Callable[[Subject], Iterable[Diagnosis]]
 
 
-def look_inside(subject: Subject, outside: Sequence[str] = ()) -> list[Diagnosis]:
+def look_inside(subject: Subject, outside: Sequence[str] = (), precision: str = "fp32") -> list[Diagnosis]:
     """The model's card (:func:`dissensus.diagnostics.card`); ``outside`` names sets of images, such as svhn.
 
     A sweep takes it as it is, ``compare(..., diagnose=look_inside)``, or with such sets:
@@ -53,7 +53,8 @@ def look_inside(subject: Subject, outside: Sequence[str] = ()) -> list[Diagnosis
 
     sets = {name: subject.prepared(_images(name, subject.inputs)) for name in outside}
     bank = subject.prepared(subject.train) if sets else None
-    return card(subject.model, subject.prepared(subject.inputs), subject.human, outside=sets, bank=bank)
+    inputs = subject.prepared(subject.inputs)
+    return card(subject.model, inputs, subject.human, outside=sets, bank=bank, precision=precision)
 
 
 def _images(name: str, like: NDArray[Any]) -> NDArray[Any]:

@@ -1,7 +1,8 @@
 """Runs of other machines come into a store: from archives, and from other stores.
 
 Nothing comes in that was not read and found whole, nothing that is here is changed, and each run comes in at once: a
-merge that is broken off is taken up by merging again.
+merge that is broken off is taken up by merging again. Diagnostics alone are added to a run that is here: they may be
+all that is left of the weights of another machine.
 """
 
 from __future__ import annotations
@@ -119,10 +120,20 @@ def _bring_in(store: RunStore, run: StoredRun, problems: list[str]) -> Literal["
     if run.name not in store:
         return "busy"
     try:
-        return "here" if _same_numbers(store.read(run.name), StoredRun(run.name, run.path)) else "other"
+        here = store.read(run.name)
+        if not _same_numbers(here, StoredRun(run.name, run.path)):
+            return "other"
+        _add_diagnostics(here, run)
+        return "here"
     except StoreError as error:
         problems.append(str(error))
         return "here"
+
+
+def _add_diagnostics(here: StoredRun, there: StoredRun) -> None:
+    known = here.diagnostics()
+    if new := [one for one in there.diagnostics() if one.subject not in {mine.subject for mine in known}]:
+        here.write_diagnostics([*known, *new])
 
 
 def _same_numbers(a: StoredRun, b: StoredRun) -> bool:
