@@ -50,10 +50,8 @@ class Given:
     chunk: int
     precision: str = "fp32"
 
-    def hessian(self, product: Product) -> Hessian:
-        return Hessian(
-            self.model, self.inputs, self.targets, chunk=self.chunk, precision=self.precision, product=product
-        )
+    def hessian(self, product: Product = forward_over_reverse, kind: type[Hessian] = Hessian) -> Hessian:
+        return kind(self.model, self.inputs, self.targets, chunk=self.chunk, precision=self.precision, product=product)
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,14 @@ class Answer:
     products: int
 
 
-class OneByOne(Hessian):
+class ByProducts(Hessian):
+    """Forms from products, for several vectors at once."""
+
+    def forms(self, vectors: Tensor) -> Tensor:
+        return torch.linalg.vecdot(vectors, self(vectors))
+
+
+class OneByOne(ByProducts):
     """A pass over the items for every vector."""
 
     def __call__(self, vectors: Tensor) -> Tensor:
@@ -77,28 +82,32 @@ def lanczos_and_probes(hessian: Hessian, probes: int = PROBES) -> Answer:
     return Answer(first(space, TOLERANCE).value, trace.value, trace.standard_error, hessian.products)
 
 
-def ours(given: Given) -> Answer:
-    return lanczos_and_probes(given.hessian(forward_over_reverse))
-
-
 COMPILED: Product = torch.compile(forward_over_reverse, dynamic=False)
 
 
+def ours(given: Given) -> Answer:
+    """Lanczos by forward over reverse, probes by forward passes."""
+    return lanczos_and_probes(given.hessian())
+
+
 def compiled(given: Given) -> Answer:
+    """The same with compiled products for Lanczos."""
     return lanczos_and_probes(given.hessian(COMPILED))
 
 
+def products(given: Given) -> Answer:
+    """Forward over reverse for both, probes ten at once."""
+    return lanczos_and_probes(given.hessian(kind=ByProducts))
+
+
+def compiled_products(given: Given) -> Answer:
+    """The same, compiled."""
+    return lanczos_and_probes(given.hessian(COMPILED, ByProducts))
+
+
 def double(given: Given) -> Answer:
-    """At equal error: our rules, and double backward for one vector at a time."""
-    hessian = OneByOne(
-        given.model,
-        given.inputs,
-        given.targets,
-        chunk=given.chunk,
-        precision=given.precision,
-        product=double_backward,
-    )
-    return lanczos_and_probes(hessian)
+    """Double backward at equal error: our rules, one vector at a time."""
+    return lanczos_and_probes(given.hessian(double_backward, OneByOne))
 
 
 def pyhessian(given: Given) -> Answer:
@@ -144,6 +153,8 @@ def curvlinops(given: Given) -> Answer:
 WAYS: dict[str, Callable[[Given], Answer]] = {
     "ours": ours,
     "compiled": compiled,
+    "products": products,
+    "compiled-products": compiled_products,
     "double": double,
     "pyhessian": pyhessian,
     "curvlinops": curvlinops,
@@ -153,7 +164,7 @@ WAYS: dict[str, Callable[[Given], Answer]] = {
 def reference(given: Given) -> dict[str, float]:
     """In float64; ``trace`` with our probes, ``deflated_trace`` nearer to the truth."""
     exact = replace(given, model=copy.deepcopy(given.model).double(), inputs=given.inputs.double(), precision="fp32")
-    hessian = exact.hessian(forward_over_reverse)
+    hessian = exact.hessian()
     space = krylov(hessian, start(hessian, 0), 1, 1e-5, MOST)
     values = probed(hessian, PROBES, 0, space)
     plain, deflated = estimate(values.plain), estimate(values.rest, known=float(space.diagonal.sum()))
@@ -217,30 +228,29 @@ def compare(ways: list[str], given: Given, repeats: int, truth: dict[str, float]
     return told
 
 
-def growth(given: Given, more: Given, product: Product) -> dict[str, Any]:
+def growth(given: Given, more: Given) -> dict[str, Any]:
     """Seconds by items, with 50 probes, and by probes; each measured after one round that warms up."""
     table: dict[str, Any] = {"items": {}, "probes": {}}
     for items in sorted({len(given.inputs) // 4, len(given.inputs) // 2, len(given.inputs), 2 * len(given.inputs)}):
         part = replace(more, inputs=more.inputs[:items], targets=more.targets[:items])
-        answers = [timed(lambda it: lanczos_and_probes(it.hessian(product)), part) for _ in range(2)]
+        answers = [timed(lambda it: lanczos_and_probes(it.hessian()), part) for _ in range(2)]
         table["items"][len(part.inputs)] = {"seconds": round(answers[1][1], 3), "products": answers[1][0].products}
     for probes in (10, 25, 50, 100):
-        answer, seconds, _ = timed(lambda it, probes=probes: lanczos_and_probes(it.hessian(product), probes), given)
+        answer, seconds, _ = timed(lambda it, probes=probes: lanczos_and_probes(it.hessian(), probes), given)
         table["probes"][probes] = {"seconds": round(seconds, 3), "relative_se": answer.trace_se / abs(answer.trace)}
     return table
 
 
-def trained(job: Job, epochs: int, chunk: int) -> tuple[Given, Given]:
+def trained(job: Job, epochs: int, chunk: int, layout: torch.memory_format) -> tuple[Given, Given]:
     """A model after some epochs, with the held-out items and with the training items."""
-    precision = "fp32" if job.tiny else "tf32"
-    recipe = replace(RECIPE, epochs=epochs, precision=precision)
+    recipe = replace(RECIPE, epochs=epochs, precision="fp32" if job.tiny else "tf32")
     engine = Engine(graph=not job.tiny, kernels=not job.tiny)
     fitted = fit(lambda: job.model().to(job.device), job.images, Soft(job.votes), recipe, seed=SEED, engine=engine)
 
     def on(images: np.ndarray, votes: Any) -> Given:
-        inputs = fitted.prepare(torch.from_numpy(images).to(job.device))
+        inputs = fitted.prepare(torch.from_numpy(images).to(job.device)).contiguous(memory_format=layout)
         targets = torch.from_numpy(votes.frequencies().astype(np.float32)).to(job.device)
-        return Given(fitted.model, inputs, targets, chunk)
+        return Given(fitted.model.to(memory_format=layout), inputs, targets, chunk)
 
     return on(job.held_out_images, job.held_out_votes), on(job.images, job.votes)
 
@@ -250,6 +260,7 @@ def main() -> None:
     parser.add_argument("--ways", default=",".join(WAYS), help=f"separated by commas: {', '.join(WAYS)}")
     parser.add_argument("--precisions", default="tf32,fp32")
     parser.add_argument("--chunk", type=int, default=1000, help="items a pass")
+    parser.add_argument("--layout", choices=("contiguous", "channels-last"), default="channels-last")
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--no-growth", action="store_true", help="without the tables by items and by probes")
@@ -260,15 +271,22 @@ def main() -> None:
     if told.tiny:
         epochs, repeats, precisions = 2, 1, ["fp32"]
     job = Job.load(epochs=epochs, tiny=told.tiny, clock=Clock(time.perf_counter()))
-    given, more = trained(job, epochs, told.chunk)
+    layout = torch.channels_last if told.layout == "channels-last" else torch.contiguous_format
+    given, more = trained(job, epochs, told.chunk, layout)
     ways = told.ways.split(",")
     if told.tiny:  # compiling for a processor takes minutes
         given, more = (replace(it, inputs=it.inputs[:16], targets=it.targets[:16]) for it in (given, more))
-        ways.remove("compiled")
+        ways = [way for way in ways if "compiled" not in way]
     began = time.perf_counter()
     truth = reference(given)
     print(f"reference in {time.perf_counter() - began:.0f} s: {truth}", flush=True)
-    result: dict[str, Any] = {"items": len(given.inputs), "chunk": told.chunk, "probes": PROBES, "reference": truth}
+    result: dict[str, Any] = {
+        "items": len(given.inputs),
+        "chunk": told.chunk,
+        "layout": told.layout,
+        "probes": PROBES,
+        "reference": truth,
+    }
     record = {
         "command": "python benchmarks/curvature.py --out FILE.json",
         "environment": environment(("numpy", "torch")),
@@ -280,9 +298,7 @@ def main() -> None:
         told.out.write_text(json.dumps(record | {"result": result}, indent=2, sort_keys=True, allow_nan=False) + "\n")
     if not told.no_growth:
         precision = precisions[0]
-        result["growth"] = growth(
-            replace(given, precision=precision), replace(more, precision=precision), forward_over_reverse
-        )
+        result["growth"] = growth(replace(given, precision=precision), replace(more, precision=precision))
         print(json.dumps(result["growth"]), flush=True)
         told.out.write_text(json.dumps(record | {"result": result}, indent=2, sort_keys=True, allow_nan=False) + "\n")
 

@@ -15,7 +15,11 @@ import torch
 HERE = Path(__file__).resolve().parent
 
 SCRIPTS = ("read_votes.py", "sls_epoch.py", "smooth_ece.py", "plain_loop.py", "demo.py")
-ON_A_GPU = {"ladder.py": ("--out", str(HERE / "results" / "ladder.json")), "peers.py": ("--repeats", "3")}
+ON_A_GPU = {
+    "ladder.py": ("--out", str(HERE / "results" / "ladder.json")),
+    "peers.py": ("--repeats", "3"),
+    "curvature.py": ("--out", str(HERE / "results" / "curvature.json")),
+}
 OF_RUNS = ("gate.py", "sanity.py", "spread.py")
 
 
