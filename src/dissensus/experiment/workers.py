@@ -5,6 +5,7 @@ the same numbers. Each has a pipe of its own: a process that is killed cannot le
 from __future__ import annotations
 
 import signal
+import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
@@ -18,7 +19,7 @@ from dissensus.experiment.source import Source
 from dissensus.experiment.writer import NO_WORKER, spawned
 from dissensus.records import RunStore
 
-LAST_WORDS = 10.0  # seconds for a process to end when nobody waits for its epoch
+LAST_WORDS = 10.0  # seconds for processes to end, all of them together, when nobody waits for their epochs
 
 
 class Worker:
@@ -30,6 +31,7 @@ class Worker:
     def __init__(self, source: Source, store: RunStore, how: How) -> None:
         self.plan: Plan | None = None
         self.idle = self.begun = self.stopping = False
+        self.until = 0.0  # when its last words must be said
         self.process, self.pipe = spawned(_serve, source, store, how)
 
     def give(self, plan: Plan) -> None:
@@ -40,7 +42,7 @@ class Worker:
     def stop(self) -> None:
         """Ask for a checkpoint at the end of the epoch. Any word does, while a run is under way."""
         if not self.stopping:
-            self.stopping = True
+            self.stopping, self.until = True, time.monotonic() + LAST_WORDS
             with suppress(OSError):
                 self.pipe.send(None)
 
@@ -62,6 +64,7 @@ class Worker:
 
     def bury(self, tell: Progress) -> None:
         """Say which run died with the process."""
+        self.process.join(LAST_WORDS)
         self.end()
         if self.stopping:
             return
@@ -74,7 +77,8 @@ class Worker:
             tell(event_of(self.plan, "failed", f"the process that made it {how}.{hint}"))
 
     def end(self) -> None:
-        self.process.join(LAST_WORDS)
+        """Wait for its last words. One that is still being started, which takes seconds, has none."""
+        self.process.join(max(0.0, self.until - time.monotonic()) if self.begun else 0.0)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
