@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dissensus.base.errors import InputError, StoreError
+from dissensus.base.files import PART
 from dissensus.records import RunStore
 
 NAMES = [f"{i:016x}" for i in range(12)]
@@ -171,6 +172,17 @@ def test_what_is_unfinished_outlives_its_claim_and_is_gone_when_the_run_is_done(
     assert store.unfinished_names() == []
     assert store.names() == [A]
     assert not (store.path / ".unfinished" / A).exists()
+
+
+def test_a_checkpoint_that_was_being_written_when_its_process_died_is_swept_up(store):
+    with store.claim(A):
+        folder = store.unfinished(A)
+        (folder / "checkpoint").write_text("epoch 3")
+        (folder / f"{PART}k3x9checkpoint").write_text("epo")
+        store.unfinished(A)
+        assert len(list(folder.iterdir())) == 2, "whoever only asks for the folder sweeps nothing"
+    with store.claim(A):
+        assert [path.name for path in folder.iterdir()] == ["checkpoint"]
 
 
 def test_only_what_can_go_on_is_unfinished(store):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from dissensus.base.errors import InputError, StoreError
 
+PART = ".part-"  # how the names of files begin that are not whole yet
+
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -20,7 +22,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".part-", suffix=path.name, dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=PART, suffix=path.name, dir=path.parent)
         os.close(handle)
         part = Path(name)
         part.chmod(0o666 & ~_umask())

@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dissensus.base.errors import InputError, StoreError
+from dissensus.base.files import PART
 from dissensus.records.canonical import NAME_DIGITS
 from dissensus.records.run import StoredRun
 
@@ -176,6 +177,8 @@ class RunStore:
             if staging.exists():  # we hold the claim, so whoever made this is dead
                 shutil.rmtree(staging)
             staging.mkdir(parents=True)
+            for part in self._unfinished(name).glob(f"{PART}*"):  # a checkpoint that it did not live to write
+                part.unlink()
         except OSError as error:
             raise self._error("write to", error) from error
         return staging
