@@ -12,7 +12,7 @@ from dissensus.records import RunStore, write_run
     ("text", "seconds"),
     [
         *(("9m", 540), ("90s", 90), ("1h30m", 5400), ("2h5s", 7205), ("45", 45), ("0.5h", 1800), (" 9M ", 540)),
-        *((bad, None) for bad in ("", "9x", "m", "-5", "0", "1h 30m", "30m1h", "1.2.3s", "nan", ".")),
+        *((bad, None) for bad in ("", "9x", "m", "-5", "0", "1h 30m", "30m1h", "1.2.3s", "nan", ".", "1h30")),
     ],
 )
 def test_spans_of_time(text, seconds):

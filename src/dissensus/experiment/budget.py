@@ -19,7 +19,8 @@ from dissensus.records import RunStore
 
 MARGIN = 10.0  # seconds at most to write the checkpoints of the runs under way: 134 MB for each resnet18
 KIND = ("data", "split", "model", "recipe")  # the parts of a plan that decide how long an epoch takes
-UNITS = re.compile(r"(?:(?P<h>[\d.]+)h)?(?:(?P<m>[\d.]+)m)?(?:(?P<s>[\d.]+)s?)?")
+NUMBER = re.compile(r"[\d.]+")
+UNITS = re.compile(r"(?:([\d.]+)h)?(?:([\d.]+)m)?(?:([\d.]+)s)?")
 
 
 def seconds_of(text: str) -> float:
@@ -28,9 +29,12 @@ def seconds_of(text: str) -> float:
     >>> seconds_of("9m"), seconds_of("1h30m"), seconds_of("90s"), seconds_of("45")
     (540.0, 5400.0, 90.0, 45.0)
     """
-    found = UNITS.fullmatch(text.strip().lower())
+    written = text.strip().lower()
+    if NUMBER.fullmatch(written):
+        written += "s"  # only where it stands alone: does 1h30 mean minutes or seconds?
+    found = UNITS.fullmatch(written)
     try:
-        hours, minutes, seconds = (float(part or 0) for part in found.groups()) if found and text.strip() else (0, 0, 0)
+        hours, minutes, seconds = (float(part or 0) for part in found.groups()) if found else (0, 0, 0)
     except ValueError:  # such as 1.2.3
         hours = minutes = seconds = 0
     total = 3600 * hours + 60 * minutes + seconds
