@@ -13,7 +13,7 @@ X = torch.arange(N, dtype=torch.float32)[:, None]
 
 
 def batches(recipe: Recipe, seed: int = 0) -> Batches:
-    labels = Labels(lambda epoch: np.arange(N) + 100 * epoch, N, recipe.epochs, torch.device("cpu"))
+    labels = Labels(lambda epoch: np.arange(N) + 100 * epoch, N, 1000, recipe.epochs, torch.device("cpu"))
     return Batches(X, labels, Augment(X, 0, False, seed), recipe, seed, torch.device("cpu"))
 
 

@@ -211,7 +211,9 @@ def test_floats_come_back_as_they_were(path: Path) -> None:
     [
         ({"every": -1}, "every must be a number of seconds of at least 0, but is -1"),
         ({"every": float("nan")}, "every must be a number of seconds of at least 0, but is nan"),
+        ({"every": "60"}, "every must be a number of seconds of at least 0, but is '60'"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1, but is 0"),
+        ({"epochs": 1.5}, "epochs must be a whole number of at least 1, but is 1.5"),
     ],
 )
 def test_mistakes_are_told(options: dict, message: str) -> None:

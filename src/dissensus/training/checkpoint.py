@@ -30,9 +30,9 @@ class Checkpoint:
     epochs: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.every >= 0:
+        if not isinstance(self.every, (int, float)) or not self.every >= 0:
             raise InputError(f"every must be a number of seconds of at least 0, but is {self.every!r}.")
-        if self.epochs is not None and self.epochs < 1:
+        if self.epochs is not None and (not isinstance(self.epochs, int) or self.epochs < 1):
             raise InputError(f"epochs must be a whole number of at least 1, but is {self.epochs!r}.")
 
     def due(self, epochs: int, seconds: float) -> bool:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from dissensus.base.errors import DissensusError, InputError
 from dissensus.evaluation.predict import evaluating
 from dissensus.training.held_out import Logits, Watch
-from dissensus.training.labels import Deliver
+from dissensus.training.labels import Deliver, check_range
 from dissensus.training.recipe import Recipe
 
 
@@ -27,11 +27,7 @@ def check_classes(model: nn.Module, x: Tensor, y: Tensor, deliver: Deliver, watc
     for name, number in classes.items():
         if number != shape[1]:
             raise InputError(f"the model gives {shape[1]} logits an item, but {name} has {number} classes.")
-    if y.ndim == 1 and not 0 <= int(y.min()) <= int(y.max()) < shape[1]:
-        raise InputError(
-            f"deliver(0) gives labels from {int(y.min())} to {int(y.max())}, but the model gives {shape[1]} logits an "
-            f"item, so labels lie in 0 to {shape[1] - 1}."
-        )
+    check_range(y, shape[1], epoch=0)
     return shape[1]
 
 

@@ -135,7 +135,7 @@ class Run:
                 penultimate(self.model, example)  # an error now, if the model has none
             data = placed(inputs, self.device, engine)
             augment = Augment(data, self.recipe.crop, self.recipe.flip, self.seeds.order)
-            given = Labels(job.deliver, len(data), self.recipe.epochs, self.device)
+            given = Labels(job.deliver, len(data), n_classes, self.recipe.epochs, self.device)
             self.batches = Batches(data, given, augment, self.recipe, self.seeds.order, self.device)
 
             saved = None
