@@ -270,6 +270,16 @@ def test_a_run_that_is_too_large_alone_says_what_to_do() -> None:
     assert said == []
 
 
+def test_a_gpu_that_others_have_filled_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lane(keeps: bool) -> Lane:
+        raise RuntimeError("CUDA error: out of memory")
+
+    monkeypatch.setattr("dissensus.training.many.Lane", lane)
+    (ended,) = side_by_side([job(0)])
+    assert isinstance(ended.error, InputError)
+    assert "see what else uses the GPU" in str(ended.error)
+
+
 @pytest.mark.usefixtures("together")
 def test_stopped_while_it_waits_for_memory() -> None:
     memory, turns = Memory(room=1), iter([False, False, False, True])

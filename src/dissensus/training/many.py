@@ -69,12 +69,13 @@ def side_by_side(
 class _UnderWay:
     """A job in its lane. The first turn makes the run, and the last one returns what it gives."""
 
-    def __init__(self, job: Job, lane: Lane, engine: Engine) -> None:
-        self.job, self.lane, self.engine = job, lane, engine
+    def __init__(self, job: Job, lane: Lane | None, engine: Engine) -> None:
+        self.job, self.idle_lane, self.engine = job, lane, engine
         self.turns = self._turns()
         self.between = False  # two epochs
 
     def _turns(self) -> Generator[bool, None, Fitted]:
+        self.lane = self.idle_lane or Lane(keeps=True)  # a turn, since a stream on a GPU may lack memory, too
         self.run = Run(self.job, self.engine, self.lane)
         yield from self.run.epochs()
         return self.run.fitted()
@@ -104,7 +105,7 @@ def _turn_by_turn(
     idle: list[Lane] = []
     while not stop():
         if has_room(under_way, width) and (job := again.popleft() if again else next(jobs, None)) is not None:
-            current = _UnderWay(job, idle.pop() if idle else Lane(keeps=True), engine)
+            current = _UnderWay(job, idle.pop() if idle else None, engine)
         elif under_way:
             current = under_way.popleft()
         else:
