@@ -95,6 +95,11 @@ def compiled(given: Given) -> Answer:
     return lanczos_and_probes(given.hessian(COMPILED))
 
 
+def mixed(given: Given) -> Answer:
+    """The same with double backward for Lanczos, which has one vector at a time."""
+    return lanczos_and_probes(given.hessian(double_backward))
+
+
 def products(given: Given) -> Answer:
     """Forward over reverse for both, probes ten at once."""
     return lanczos_and_probes(given.hessian(kind=ByProducts))
@@ -153,6 +158,7 @@ def curvlinops(given: Given) -> Answer:
 WAYS: dict[str, Callable[[Given], Answer]] = {
     "ours": ours,
     "compiled": compiled,
+    "mixed": mixed,
     "products": products,
     "compiled-products": compiled_products,
     "double": double,

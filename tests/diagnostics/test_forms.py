@@ -144,3 +144,31 @@ def test_no_hooks_are_left(batch_norm_net):
         assert not module._forward_hooks
         assert not module._forward_pre_hooks
     assert all(module.training for module in model.modules())
+
+
+@pytest.mark.gpu
+def test_forms_of_a_resnet_in_tf32_are_those_of_float64_to_a_per_cent():
+    torch.manual_seed(0)
+    model = make("resnet18", (3, 32, 32), 10)().cuda()
+    inputs, targets = torch.randn(128, 3, 32, 32), torch.randn(128, 10).softmax(1)
+    model(inputs.cuda())  # statistics that fit
+    truth = hessian_trace(model.double(), inputs, targets, 10)
+    told = hessian_trace(model.float(), inputs, targets, 10, precision="tf32")
+    assert Hessian(model, inputs, targets)._forms_are_exact
+    assert told.value == pytest.approx(truth.value, rel=0.01)
+
+
+@pytest.mark.gpu
+def test_memory_on_a_gpu_does_not_grow_with_the_items():
+    model = make("resnet18", (3, 32, 32), 10, width=16)().cuda()
+
+    def most(items):
+        hessian = Hessian(model, torch.randn(items, 3, 32, 32), torch.zeros(items, dtype=torch.int64), chunk=100)
+        z = torch.randn(10, hessian.size, device="cuda")
+        hessian.forms(z)
+        torch.cuda.reset_peak_memory_stats()
+        hessian.forms(z)
+        hessian(z)
+        return torch.cuda.max_memory_allocated()
+
+    assert most(800) < 1.1 * most(200)

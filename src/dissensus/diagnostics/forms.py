@@ -94,8 +94,7 @@ def form(
         with _hooked(model, lambda module: module.register_forward_pre_hook(note)):
             outputs, moving = forward_ad.unpack_dual(functional_call(model, duals, (x,)))
     terms += [other() for other in others]
-    if moving is not None:
-        terms.append(_second_derivative(total, (outputs,), (moving,)))
+    terms.append(outputs.new_zeros(()) if moving is None else _second_derivative(total, (outputs,), (moving,)))
     sizes = torch.stack(terms)
     return sizes.sum(), sizes.abs().sum()
 

@@ -126,7 +126,10 @@ class Hessian:
         return result / len(self.inputs)
 
     def forms(self, vectors: Tensor) -> Tensor:
-        """:math:`v'Hv` for every row: by forward passes where that is exact for this model, else from the products."""
+        """:math:`v'Hv` for every row: by forward passes where that is exact for this model, else from products.
+
+        On 500 images with the small CNN a form took 58 ms of one core, a product 160 to 190, one of ten at once 140.
+        """
         if not self._forms_are_exact:
             return torch.linalg.vecdot(vectors, self(vectors))
         with self._looking():

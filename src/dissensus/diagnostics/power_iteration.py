@@ -45,7 +45,7 @@ def iterated(operator: Operator, vector: Tensor, tolerance: float, most: int) ->
         vector = vector / vector.norm()
         product = operator(vector[None])[0]
         value = float(vector @ product)
-        stands = before is not None and abs(value - before) / (abs(value) + 1e-6) < tolerance
+        stands = before is not None and abs(value - before) / (abs(before) + 1e-6) < tolerance
         if stands or products == most or not product.any():
             return Eigenvalue(value, float((product - value * vector).norm()), products, stands or not product.any())
         before, vector = value, product
