@@ -87,7 +87,7 @@ def weighted_square(outputs: Tensor, targets: Tensor) -> Tensor:
     return 0.5 * (targets * outputs**2).sum(1)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def quadratic() -> Callable[[np.ndarray], Known]:
     r"""A linear model whose loss is :math:`\frac12 w'Aw`, A with these eigenvalues, in random directions, in float64.
 
