@@ -60,6 +60,8 @@ class Answer:
     trace: float
     trace_se: float | None
     products: int
+    deflated_trace: float | None = None  # from the same probes, with the space of Lanczos
+    deflated_trace_se: float | None = None
 
 
 class ByProducts(Hessian):
@@ -78,8 +80,16 @@ class OneByOne(ByProducts):
 
 def lanczos_and_probes(hessian: Hessian, probes: int = PROBES) -> Answer:
     space = krylov(hessian, start(hessian, 0), 1, TOLERANCE, MOST)
-    trace = estimate(probed(hessian, probes, 0).plain)
-    return Answer(first(space, TOLERANCE).value, trace.value, trace.standard_error, hessian.products)
+    values = probed(hessian, probes, 0, space)
+    trace, deflated = estimate(values.plain), estimate(values.rest, known=float(space.diagonal.sum()))
+    return Answer(
+        first(space, TOLERANCE).value,
+        trace.value,
+        trace.standard_error,
+        hessian.products,
+        deflated.value,
+        deflated.standard_error,
+    )
 
 
 COMPILED: Product = torch.compile(forward_over_reverse, dynamic=False)
@@ -212,6 +222,8 @@ def compare(ways: list[str], given: Given, repeats: int, truth: dict[str, float]
             "trace": answer.trace,
             "trace_se": answer.trace_se,
             "trace_error_same_probes": abs(answer.trace / truth["trace"] - 1) if answer.trace_se else None,
+            "deflated_trace": answer.deflated_trace,
+            "deflated_trace_se": answer.deflated_trace_se,
             "trace_error": abs(answer.trace / truth["deflated_trace"] - 1),
             "products": answer.products,
             "first_s": round(cold, 2),
