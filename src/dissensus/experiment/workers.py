@@ -77,8 +77,8 @@ class Worker:
             tell(event_of(self.plan, "failed", f"the process that made it {how}.{hint}"))
 
     def end(self) -> None:
-        """Wait for its last words. One that is still being started, which takes seconds, has none."""
-        self.process.join(max(0.0, self.until - time.monotonic()) if self.begun else 0.0)
+        """Wait for its last words, if it is at work on a run: else it has none, and its start or end takes seconds."""
+        self.process.join(max(0.0, self.until - time.monotonic()) if self.plan else 0.0)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
