@@ -26,6 +26,15 @@ def test_absolute_paths_stay(source, tmp_path):
     assert source.beside(tmp_path) == source
 
 
+def test_official_sets_without_votes_are_told_from_unknown_ones():
+    with pytest.raises(ValidationError, match="svhn has no votes to train on"):
+        Source(name="svhn")
+    with pytest.raises(ValidationError, match="unknown data set 'svnh'"):
+        Source(name="svnh")
+    with pytest.raises(ValidationError):
+        Source(name=["svhn"])
+
+
 def test_an_unknown_option_of_files():
     with pytest.raises(ValidationError, match="unknown option of files 'lable'; did you mean 'label'"):
         Source(votes="a", inputs="b", options={"lable": "said"})

@@ -7,14 +7,28 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from dissensus.base.errors import unknown
-from dissensus.datasets import DATASETS, Dataset, load, own_data
+from dissensus.datasets import DATASETS, OFFICIAL, Dataset, load, own_data
 from dissensus.experiment.mistakes import Part, known, sentence
 
 Scalar = bool | int | float | str
-DataName = Annotated[str | None, known("data set", lambda: DATASETS), Field(description="the name of a data set")]
+
+
+def _with_votes(name: str) -> str:
+    """Some official data sets are pictures that nobody voted on: for other uses than training."""
+    if name in OFFICIAL and name not in DATASETS:
+        raise sentence(f"{name} has no votes to train on. Choose one of: {', '.join(DATASETS)}")
+    return name
+
+
+DataName = Annotated[
+    str | None,
+    AfterValidator(_with_votes),
+    known("data set", lambda: DATASETS),
+    Field(description="the name of a data set"),
+]
 FileName = Annotated[Annotated[str, Field(min_length=1)] | None, Field(description="the path of a file")]
 LoadOptions = Annotated[
     dict[str, Scalar | list[Scalar]],
