@@ -558,6 +558,32 @@ def test_unfinished_runs_are_counted_and_can_be_removed(run, tmp_path):
     assert store.unfinished_names() == ["b" * 16]
 
 
+def test_a_damaged_run_keeps_no_other_from_being_listed(run, own_data):
+    run("compare", *OWN, "--methods", "majority,soft,sls", "--seeds", 1, "--epochs", 2, "--jobs", 1, "-q")
+    torn, odd, whole = (row["run"] for row in json.loads(run("runs", "list", "--json")[1]))
+    (own_data / "runs" / torn / "plan.json").unlink()
+    (own_data / "runs" / odd / "history.csv").write_text("epoch,lr\n0,0.1\n")
+    code, out, err = run("runs", "list")
+    assert code == 2
+    assert whole in out
+    assert f"Damaged: run {torn} is damaged: plan.json is missing" in err
+    assert f"Damaged: run {odd} is damaged: history.csv cannot be read (it has no soft_nll)" in err
+    assert [row["run"] for row in json.loads(run("runs", "list", "--json")[1])] == [whole]
+
+
+@pytest.mark.parametrize("votes", ["", "five", "labels.csv"])
+def test_votes_beside_a_named_set_are_numbers(run, votes):
+    code, _, err = run("compare", "--data", "glyphs", "--votes", votes)
+    assert code == 2
+    assert f"such as 5,10,all, but {votes!r} was given" in err
+
+
+def test_train_makes_one_run(run):
+    code, _, err = run("train", "--data", "glyphs", "--votes", "5,10")
+    assert code == 2
+    assert "train makes one run, with one number of votes an item, but 5,10 was given" in err
+
+
 def test_models_are_looked_into_and_the_page_shows_it(run, own_data):
     few = (
         "--methods",

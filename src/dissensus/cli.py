@@ -35,7 +35,7 @@ from rich.progress import (
 from rich.table import Table
 
 from dissensus._version import __version__
-from dissensus.base.errors import DissensusError, InputError, MissingExtra, unknown
+from dissensus.base.errors import DissensusError, InputError, MissingExtra, StoreError, unknown
 
 if TYPE_CHECKING:
     from dissensus import report as reports
@@ -281,12 +281,18 @@ def train(
     from dissensus.records import RunStore
 
     end, looking = _end(budget), _looking(diagnose, ood)
+    votes_an_item = _votes_an_item(votes, per_item)
+    if votes_an_item is not None and len(votes_an_item) > 1:
+        raise InputError(
+            f"train makes one run, with one number of votes an item, but {votes if per_item is None else per_item} was "
+            "given. To make several: dissensus compare."
+        )
     comparison = _comparison(
         plan,
         data=_source(data, votes, inputs, option),
         methods=[method] if method else None if plan else ["multipass"],
         seeds=None if seed is None else [seed],
-        votes=_votes_an_item(votes, per_item),
+        votes=votes_an_item,
         model=model and {"name": model},
         recipe=_recipe(recipe, epochs),
         split=None if select is None else {"select": select},
@@ -446,16 +452,29 @@ def runs_list(store: Store = Path("runs"), as_json: Json = False) -> None:
     from dissensus.records import RunStore
 
     kept = RunStore(store)
-    rows = [_run_row(run) for run in map(kept.read, kept)]
+    rows, damaged = [], []
+    for run in map(kept.read, kept):
+        try:
+            rows.append(_run_row(run))
+        except StoreError as error:  # the others are listed all the same
+            damaged.append(str(error))
+    for line in damaged:
+        err.print(f"[bold red]Damaged:[/] {escape(line)}", soft_wrap=True, highlight=False)
     if as_json:
         _print_json(rows)
-        return
+    else:
+        _show_runs(kept, rows)
+    if damaged:
+        raise typer.Exit(2)
+
+
+def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
     if rows:
         *names, _ = rows[0]
         told = [[*map(str, texts), _number(nll)] for *texts, nll in (row.values() for row in rows)]
         _show_table("", [*names, "soft NLL"], told)
     else:
-        out.print(f"No runs in {escape(str(store))}.", highlight=False)
+        out.print(f"No runs in {escape(str(kept.path))}.", highlight=False)
     if unfinished := kept.unfinished_names():
         shown = ", ".join(unfinished[:4]) + (", ..." if len(unfinished) > 4 else "")
         line = f"Unfinished: {len(unfinished)} ({shown}). The command that began a run goes on where it was."
@@ -680,6 +699,11 @@ def _source(
 ) -> dict[str, Any] | None:
     """Where the data come from, as far as the options say."""
     file = None if votes is None or _is_numbers(votes) else votes
+    if file is not None and data is not None:
+        raise InputError(
+            f"--data {data} has votes of its own, so --votes says how many an item to train on, such as 5,10,all, but "
+            f"{votes!r} was given. To use a votes file of yours, leave out --data and give --inputs."
+        )
     given = {"name": data, "votes": file, "inputs": inputs, "options": _settings("--option", option, "label=answer")}
     return {key: value for key, value in given.items() if value} or None
 
@@ -852,9 +876,10 @@ def _has_features(run: StoredRun) -> bool:
 
 def _end(budget: str | None) -> float | None:
     """When a budget that begins now is over, by the monotonic clock."""
+    now = time.monotonic()  # before the import, which takes half a second
     from dissensus.experiment.budget import seconds_of
 
-    return None if budget is None else time.monotonic() + seconds_of(budget)
+    return None if budget is None else now + seconds_of(budget)
 
 
 def _tell_notes(notes: Sequence[str]) -> None:
@@ -1015,6 +1040,8 @@ def _percent(share: float | None) -> str:
 
 def _run_row(run: StoredRun) -> dict[str, Any]:
     plan, history = run.plan, run.history
+    if not len(history.get("soft_nll", [])):
+        raise run.damaged("history.csv", ValueError("it has no soft_nll"))
     best = history.get("select_nll", history["soft_nll"]).argmin()  # the epoch that was selected, and is scored
     return {
         "run": run.name,
