@@ -404,3 +404,8 @@ def test_mistakes_are_told_before_training(change: dict, message: str) -> None:
     arguments = {"make_model": SMALL, "inputs": IMAGES, "deliver": soft, "recipe": QUICK}
     with pytest.raises(InputError, match=message):
         fit(**arguments | change)
+
+
+def test_an_engine_is_an_engine() -> None:
+    with pytest.raises(InputError, match=r"engine must be an Engine, such as Engine\(graph=False\), but is 'fast'"):
+        fit(make("mlp", (2,), 2), np.eye(2), lambda epoch: np.array([0, 1]), engine="fast")  # type: ignore[arg-type]

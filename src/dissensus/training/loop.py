@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from dissensus.base.errors import DissensusError
+from dissensus.base.errors import DissensusError, InputError
 from dissensus.evaluation.predict import Prepare, device_of, penultimate
 from dissensus.evaluation.predictions import Predictions
 from dissensus.training.augment import Augment
@@ -115,6 +115,8 @@ class Run:
     """One training run under way, from its job to what it gives. ``epochs`` is the loop."""
 
     def __init__(self, job: Job, engine: Engine, lane: Lane) -> None:
+        if not isinstance(engine, Engine):
+            raise InputError(f"engine must be an Engine, such as Engine(graph=False), but is {engine!r}.")
         self.job, self.recipe, self.engine, self.lane = job, job.recipe, engine, lane
         self.seeds = Seeds.of(job.seed)
         with lane.turn() as reseed:
