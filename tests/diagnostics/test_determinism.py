@@ -54,12 +54,17 @@ def test_whatever_is_measured(measure):
 
 
 def test_dropout_that_evaluation_turns_off_is_welcome():
-    refuse_random(nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 3)).train(), INPUTS)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 3)).train()
+    refuse_random(model, INPUTS)
+    assert model.training  # as it was
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_our_models_are_functions(name):
-    refuse_random(make(name, (3, 8, 8), 4, width=4)(), torch.randn(5, 3, 8, 8))
+    model, x = make(name, (3, 8, 8), 4, width=4)(), torch.randn(5, 3, 8, 8)
+    refuse_random(model, x)
+    with torch.no_grad():
+        assert torch.equal(model.eval()(x), model(x))
 
 
 def test_nothing_is_changed_by_looking():

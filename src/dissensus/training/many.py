@@ -99,7 +99,7 @@ class _UnderWay:
 def _turn_by_turn(
     jobs: Iterator[Job], width: int, engine: Engine, stop: Callable[[], bool], say: Callable[[str], object]
 ) -> Iterator[Ended]:
-    """One thread gives each run its turns. To enqueue a step takes it a twentieth of the time that the GPU takes."""
+    """One thread gives each run its turns."""
     again: deque[Job] = deque()  # those that ran out of memory
     under_way: deque[_UnderWay] = deque()
     idle: list[Lane] = []

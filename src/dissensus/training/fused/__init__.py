@@ -1,7 +1,7 @@
-"""Kernels of our own for the CIFAR ResNet-18 on CUDA: the same step, with a third of the memory traffic.
+"""Kernels of our own for the CIFAR ResNet-18 on CUDA: the same step, in fewer passes over memory.
 
-Batch-norm, ReLU and the sum of a block are one pass over memory instead of four; on Hopper GPUs the convolutions also
-compute the sums that batch-norm needs, forward and backward, while their results are still in registers.
+Batch-norm, ReLU and the sum of a block are one pass over what the convolutions gave; on Hopper GPUs these also compute
+the sums that batch-norm needs, forward and backward, while their results are still in registers.
 
     norm.py     batch-norm, ReLU and residual sum, forward and backward (Triton)
     stem.py     the first convolution, straight from bytes (Triton)

@@ -51,6 +51,11 @@ class Tiles:
     splits: int = 1
     by_rows: bool = False
 
+    def shares(self, pixels: int, height: int) -> tuple[int, int]:
+        """How many boxes there are in images of this height, and how many of them a program goes through."""
+        boxes = triton.cdiv(pixels // height**2, self.images) * (height // self.rows)
+        return boxes, triton.cdiv(boxes, self.splits)
+
 
 # By the height of the image. Of about a dozen that were tried for each, the fastest with four runs side by side.
 # From 3.8 on, triton refuses views of shared memory that overlap.
@@ -140,8 +145,7 @@ def _launch_weights(
     rule: Rule, *, updates: bool,
 ) -> None:  # fmt: skip
     tiles = WEIGHTS[height]
-    boxes = triton.cdiv(len(x) // height**2, tiles.images) * (height // tiles.rows)
-    share = triton.cdiv(boxes, tiles.splits)
+    boxes, share = tiles.shares(len(x), height)
     ins, outs = x.shape[1], g.shape[1]
     _weight_gradient[((ins // DEPTH) * 3 * (outs // tiles.columns), triton.cdiv(boxes, share))](
         _boxes(g, height, tiles.images, tiles.rows, tiles.columns), _boxes(x, height, tiles.images, tiles.rows, DEPTH),

@@ -105,8 +105,7 @@ def weight_gradient(g: Tensor, x: Tensor, height: int, grad: Tensor) -> None:
     """Add the gradient of the weights of a 3x3 convolution, (out, 9 * in) in fp32, to ``grad``."""
     small = height // 2
     tiles, ins, outs = WEIGHTS[small], x.shape[1], g.shape[1]
-    boxes = triton.cdiv(len(g) // small**2, tiles.images) * (small // tiles.rows)
-    share = triton.cdiv(boxes, tiles.splits)
+    boxes, share = tiles.shares(len(g), small)
     _weight_gradient[((ins // DEPTH) * 3 * (outs // tiles.columns), triton.cdiv(boxes, share))](
         _boxes(g, small, tiles.images, tiles.rows, tiles.columns), _cells(x, small, tiles), grad, boxes, share, ins,
         outs, small, tiles.images, tiles.rows, tiles.columns, DEPTH, tiles.stages, num_warps=tiles.warps,
@@ -117,8 +116,7 @@ def shortcut_gradient(g: Tensor, x: Tensor, height: int, grad: Tensor) -> None:
     """The same of a 1x1 convolution, (out, in)."""
     small = height // 2
     tiles, ins, outs = SHORTCUT[small], x.shape[1], g.shape[1]
-    boxes = triton.cdiv(len(g) // small**2, tiles.images) * (small // tiles.rows)
-    share = triton.cdiv(boxes, tiles.splits)
+    boxes, share = tiles.shares(len(g), small)
     _shortcut_gradient[((ins // DEPTH) * (outs // tiles.columns), triton.cdiv(boxes, share))](
         _boxes(g, small, tiles.images, tiles.rows, tiles.columns), _cells(x, small, tiles), grad, boxes, share, ins,
         small, tiles.images, tiles.rows, tiles.columns, DEPTH, tiles.stages, num_warps=tiles.warps,
