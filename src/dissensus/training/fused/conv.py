@@ -130,27 +130,39 @@ def updates(height: int) -> bool:
 
 def weight_gradient(g: Tensor, x: Tensor, height: int, grad: Tensor) -> None:
     """Add the gradient of the weights, (out, 9 * in) in fp32, to ``grad``."""
-    _launch_weights(g, x, height, grad, grad, grad, grad, grad, Rule(0.0, 0.0, False), updates=False)
+    tiles = WEIGHTS[height]
+    add_weight_gradient(tiles, g, _boxes(x, height, tiles.images, tiles.rows, DEPTH), x.shape[1], height, grad)
 
 
 def weight_update(g: Tensor, x: Tensor, height: int, memory: Memory, rate: Tensor, rule: Rule) -> None:
     """A step of SGD on the weights: their gradient never goes to memory. Where :func:`updates`."""
     assert memory.half is not None
-    values = memory.values
-    _launch_weights(g, x, height, values, values, memory.momentum, memory.half, rate, rule, updates=True)
+    tiles = WEIGHTS[height]
+    boxes = _boxes(x, height, tiles.images, tiles.rows, DEPTH)
+    _launch_weights(
+        tiles, g, boxes, x.shape[1], height, memory.values, memory.values, memory.momentum, memory.half, rate, rule,
+        updates=True, cells=False,
+    )  # fmt: skip
+
+
+def add_weight_gradient(
+    tiles: Tiles, g: Tensor, boxes: TensorDescriptor, ins: int, height: int, grad: Tensor, *, cells: bool = False
+) -> None:
+    """The same from boxes of x, or of its 2x2 ``cells``; the height is that of g."""
+    no = Rule(0.0, 0.0, False)
+    _launch_weights(tiles, g, boxes, ins, height, grad, grad, grad, grad, grad, no, updates=False, cells=cells)
 
 
 def _launch_weights(
-    g: Tensor, x: Tensor, height: int, grad: Tensor, values: Tensor, momentum: Tensor, half: Tensor, rate: Tensor,
-    rule: Rule, *, updates: bool,
+    tiles: Tiles, g: Tensor, x: TensorDescriptor, ins: int, height: int, grad: Tensor, values: Tensor,
+    momentum: Tensor, half: Tensor, rate: Tensor, rule: Rule, *, updates: bool, cells: bool,
 ) -> None:  # fmt: skip
-    tiles = WEIGHTS[height]
-    boxes, share = tiles.shares(len(x), height)
-    ins, outs = x.shape[1], g.shape[1]
+    boxes, share = tiles.shares(len(g), height)
+    outs = g.shape[1]
     _weight_gradient[((ins // DEPTH) * 3 * (outs // tiles.columns), triton.cdiv(boxes, share))](
-        _boxes(g, height, tiles.images, tiles.rows, tiles.columns), _boxes(x, height, tiles.images, tiles.rows, DEPTH),
-        grad, boxes, share, values, momentum, half, rate, rule.friction, rule.decay, ins, outs, height, tiles.images,
-        tiles.rows, tiles.columns, DEPTH, tiles.stages, updates, rule.nesterov, num_warps=tiles.warps,
+        _boxes(g, height, tiles.images, tiles.rows, tiles.columns), x, grad, boxes, share, values, momentum, half,
+        rate, rule.friction, rule.decay, ins, outs, height, tiles.images, tiles.rows, tiles.columns, DEPTH,
+        tiles.stages, updates, rule.nesterov, cells, num_warps=tiles.warps,
     )  # fmt: skip
 
 
@@ -366,7 +378,7 @@ def _bring_rows(
 def _weight_gradient(
     g, x, grad, boxes, share, values, momentum, half, rate, friction, decay, ins: gl.constexpr, outs: gl.constexpr,
     height: gl.constexpr, images: gl.constexpr, rows: gl.constexpr, columns: gl.constexpr, depth: gl.constexpr,
-    stages: gl.constexpr, updates: gl.constexpr, nesterov: gl.constexpr, num_warps: gl.constexpr,
+    stages: gl.constexpr, updates: gl.constexpr, nesterov: gl.constexpr, cells: gl.constexpr, num_warps: gl.constexpr,
 ):  # fmt: skip
     """grad[o, down, right, i] += sum over pixels of g[pixel, o] x[pixel + (down, right), i].
 
@@ -383,7 +395,7 @@ def _weight_gradient(
     b = gl.allocate_shared_memory(gl.bfloat16, [stages * 3] + x.block_type.shape, x.layout)
     bars = _barriers(stages)
     for i in gl.static_range(stages - 1):
-        _bring_pair(g, x, bars, a, b, begin + i, i, o0, i0, down, i < steps, height, images, rows)
+        _bring_pair(g, x, bars, a, b, begin + i, i, o0, i0, down, i < steps, ins, height, images, rows, cells)
     mma: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [num_warps, 1], [16, depth, 16])
     left = gl.zeros((columns, depth), gl.float32, mma)
     middle = gl.zeros((columns, depth), gl.float32, mma)
@@ -397,7 +409,10 @@ def _weight_gradient(
         right = warpgroup_mma(d, b.index(slot * 3 + 2).reshape([size, depth]), right, is_async=True)
         left, middle, right = warpgroup_mma_wait(3, deps=(left, middle, right))
         later = k + stages - 1
-        _bring_pair(g, x, bars, a, b, begin + later, later % stages, o0, i0, down, later < steps, height, images, rows)
+        _bring_pair(
+            g, x, bars, a, b, begin + later, later % stages, o0, i0, down, later < steps, ins, height, images, rows,
+            cells,
+        )  # fmt: skip
     left, middle, right = warpgroup_mma_wait(0, deps=(left, middle, right))
     for i in gl.static_range(stages):
         mbarrier.invalidate(bars.index(i))
@@ -433,7 +448,8 @@ def _sgd(values, momentum, half, d, speed, friction, decay, nesterov: gl.constex
 
 @gluon.jit
 def _bring_pair(
-    g, x, bars, a, b, box, slot, o0, i0, down, wanted, height: gl.constexpr, images: gl.constexpr, rows: gl.constexpr
+    g, x, bars, a, b, box, slot, o0, i0, down, wanted, ins: gl.constexpr, height: gl.constexpr, images: gl.constexpr,
+    rows: gl.constexpr, cells: gl.constexpr,
 ):  # fmt: skip
     image = box // (height // rows) * images
     row = box % (height // rows) * rows
@@ -441,4 +457,15 @@ def _bring_pair(
     mbarrier.expect(bar, g.block_type.nbytes + 3 * x.block_type.nbytes, wanted)
     bring(g, [image, row, 0, o0], bar, a.index(slot), wanted)
     for t in gl.static_range(3):
-        bring(x, [image, row + down, t - 1, i0], bar, b.index(slot * 3 + t), wanted)
+        to = b.index(slot * 3 + t)
+        if cells:
+            _bring_cells(x, bar, to, image, row, down, t - 1, i0, wanted, ins)
+        else:
+            bring(x, [image, row + down, t - 1, i0], bar, to, wanted)
+
+
+@gluon.jit
+def _bring_cells(x, bar, to, image, row, down, right, channel, wanted, ins: gl.constexpr):
+    """The box of a tap of stride 2: a row up or left of the cell is the odd part of the cell before."""
+    up = row + gl.minimum(down, 0)
+    bring(x, [image, up, down & 1, gl.minimum(right, 0), (right & 1) * ins + channel], bar, to, wanted)

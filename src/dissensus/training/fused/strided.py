@@ -15,7 +15,17 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, warpgroup_mma, warpgroup_mma_wait
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
-from dissensus.training.fused.conv import DEPTH, MATRIX, Tiles, _barriers, _boxes, _scale, bring
+from dissensus.training.fused.conv import (
+    DEPTH,
+    MATRIX,
+    Tiles,
+    _barriers,
+    _boxes,
+    _bring_cells,
+    _scale,
+    add_weight_gradient,
+    bring,
+)
 from dissensus.training.fused.norm import Norm
 
 SHORTCUT = {
@@ -104,12 +114,8 @@ def _launch_back(
 def weight_gradient(g: Tensor, x: Tensor, height: int, grad: Tensor) -> None:
     """Add the gradient of the weights of a 3x3 convolution, (out, 9 * in) in fp32, to ``grad``."""
     small = height // 2
-    tiles, ins, outs = WEIGHTS[small], x.shape[1], g.shape[1]
-    boxes, share = tiles.shares(len(g), small)
-    _weight_gradient[((ins // DEPTH) * 3 * (outs // tiles.columns), triton.cdiv(boxes, share))](
-        _boxes(g, small, tiles.images, tiles.rows, tiles.columns), _cells(x, small, tiles), grad, boxes, share, ins,
-        outs, small, tiles.images, tiles.rows, tiles.columns, DEPTH, tiles.stages, num_warps=tiles.warps,
-    )  # fmt: skip
+    tiles = WEIGHTS[small]
+    add_weight_gradient(tiles, g, _cells(x, small, tiles), x.shape[1], small, grad, cells=True)
 
 
 def shortcut_gradient(g: Tensor, x: Tensor, height: int, grad: Tensor) -> None:
@@ -126,15 +132,6 @@ def shortcut_gradient(g: Tensor, x: Tensor, height: int, grad: Tensor) -> None:
 def _cells(x: Tensor, small: int, tiles: Tiles) -> TensorDescriptor:
     cells = x.view(-1, small, 2, small, 2 * x.shape[1])
     return TensorDescriptor.from_tensor(cells, [tiles.images, tiles.rows, 1, small, DEPTH], CELLS)
-
-
-@gluon.jit
-def _bring_cells(x, bar, to, image, row, tap, channel, wanted, ins: gl.constexpr):
-    """The box of a tap: one row up or left of the cell is the odd part of the cell before."""
-    down = tap // 3 - 1
-    right = tap % 3 - 1
-    at = [image, row + gl.minimum(down, 0), down & 1, gl.minimum(right, 0), (right & 1) * ins + channel]
-    bring(x, at, bar, to, wanted)
 
 
 @gluon.jit
@@ -194,7 +191,8 @@ def _bring_forward(
     channel = step % (ins // depth) * depth
     bar = bars.index(slot)
     mbarrier.expect(bar, x.block_type.nbytes + w.block_type.nbytes, wanted)
-    _bring_cells(x, bar, a.index(slot), image, row, tap if taps == 9 else 4, channel, wanted, ins)
+    at = tap if taps == 9 else 4  # the middle one
+    _bring_cells(x, bar, a.index(slot), image, row, at // 3 - 1, at % 3 - 1, channel, wanted, ins)
     bring(w, [column, tap * ins + channel], bar, b.index(slot), wanted)
 
 
@@ -279,65 +277,6 @@ def _bring_back(
 
 
 @gluon.jit
-def _weight_gradient(
-    g, x, grad, boxes, share, ins: gl.constexpr, outs: gl.constexpr, small: gl.constexpr, images: gl.constexpr,
-    rows: gl.constexpr, columns: gl.constexpr, depth: gl.constexpr, stages: gl.constexpr, num_warps: gl.constexpr,
-):  # fmt: skip
-    """grad[o, down, right, i] += sum over cells of g[cell, o] x[cell at the tap, i]; a program has one ``down``."""
-    size: gl.constexpr = images * rows * small
-    place = gl.program_id(0)
-    i0 = place % (ins // depth) * depth
-    down = place // (ins // depth) % 3
-    o0 = place // (ins // depth) // 3 * columns
-    begin = gl.program_id(1) * share
-    steps = gl.minimum(share, boxes - begin)
-    a = gl.allocate_shared_memory(gl.bfloat16, [stages] + g.block_type.shape, g.layout)
-    b = gl.allocate_shared_memory(gl.bfloat16, [stages * 3] + x.block_type.shape, x.layout)
-    bars = _barriers(stages)
-    for i in gl.static_range(stages - 1):
-        _bring_pair(g, x, bars, a, b, begin + i, i, o0, i0, down, i < steps, ins, small, images, rows)
-    mma: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [num_warps, 1], [16, depth, 16])
-    left = gl.zeros((columns, depth), gl.float32, mma)
-    middle = gl.zeros((columns, depth), gl.float32, mma)
-    right = gl.zeros((columns, depth), gl.float32, mma)
-    for k in range(steps):
-        slot = k % stages
-        mbarrier.wait(bars.index(slot), (k // stages) & 1)
-        d = a.index(slot).reshape([size, columns]).permute((1, 0))
-        left = warpgroup_mma(d, b.index(slot * 3).reshape([size, depth]), left, is_async=True)
-        middle = warpgroup_mma(d, b.index(slot * 3 + 1).reshape([size, depth]), middle, is_async=True)
-        right = warpgroup_mma(d, b.index(slot * 3 + 2).reshape([size, depth]), right, is_async=True)
-        left, middle, right = warpgroup_mma_wait(3, deps=(left, middle, right))
-        later = k + stages - 1
-        _bring_pair(
-            g, x, bars, a, b, begin + later, later % stages, o0, i0, down, later < steps, ins, small, images, rows
-        )
-    left, middle, right = warpgroup_mma_wait(0, deps=(left, middle, right))
-    for i in gl.static_range(stages):
-        mbarrier.invalidate(bars.index(i))
-    o = o0 + gl.arange(0, columns, gl.SliceLayout(1, mma))
-    i = i0 + gl.arange(0, depth, gl.SliceLayout(0, mma))
-    at = (gl.expand_dims(o, 1) * 9 + down * 3) * ins + gl.expand_dims(i, 0)
-    gl.atomic_add(grad + at, left, sem="relaxed")
-    gl.atomic_add(grad + at + ins, middle, sem="relaxed")
-    gl.atomic_add(grad + at + 2 * ins, right, sem="relaxed")
-
-
-@gluon.jit
-def _bring_pair(
-    g, x, bars, a, b, box, slot, o0, i0, down, wanted, ins: gl.constexpr, small: gl.constexpr, images: gl.constexpr,
-    rows: gl.constexpr,
-):  # fmt: skip
-    image = box // (small // rows) * images
-    row = box % (small // rows) * rows
-    bar = bars.index(slot)
-    mbarrier.expect(bar, g.block_type.nbytes + 3 * x.block_type.nbytes, wanted)
-    bring(g, [image, row, 0, o0], bar, a.index(slot), wanted)
-    for t in gl.static_range(3):
-        _bring_cells(x, bar, b.index(slot * 3 + t), image, row, down * 3 + t, i0, wanted, ins)
-
-
-@gluon.jit
 def _shortcut_gradient(
     g, x, grad, boxes, share, ins: gl.constexpr, small: gl.constexpr, images: gl.constexpr, rows: gl.constexpr,
     columns: gl.constexpr, depth: gl.constexpr, stages: gl.constexpr, num_warps: gl.constexpr,
@@ -381,4 +320,4 @@ def _bring_first(
     bar = bars.index(slot)
     mbarrier.expect(bar, g.block_type.nbytes + x.block_type.nbytes, wanted)
     bring(g, [image, row, 0, o0], bar, a.index(slot), wanted)
-    _bring_cells(x, bar, b.index(slot), image, row, 4, i0, wanted, ins)
+    _bring_cells(x, bar, b.index(slot), image, row, 0, 0, i0, wanted, ins)
