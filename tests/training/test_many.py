@@ -16,6 +16,7 @@ from dissensus.training import (
     Checkpoint,
     Diverged,
     Ended,
+    Engine,
     Fitted,
     Job,
     Recipe,
@@ -27,6 +28,7 @@ from dissensus.training import (
 )
 from dissensus.training.checkpoint import load
 from dissensus.training.lane import Lane
+from dissensus.training.many import _UnderWay
 
 X = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
 HELD_OUT = X[:6], np.eye(3)[np.arange(6) % 3]
@@ -301,3 +303,24 @@ def test_errors_that_a_lack_of_memory_brings_count_as_one() -> None:
 def test_models_need_not_be_alike() -> None:
     jobs = [job(0), job(1, make_model=make("mlp", (5,), 3, width=4))]
     assert all(same(fitted, given) for fitted, given in zip(fit_many(jobs), jobs, strict=True))
+
+
+def test_a_run_that_is_stopped_goes_on_to_the_end_of_its_epoch() -> None:
+    """On a GPU a turn is a few steps, and a checkpoint is one between two epochs."""
+
+    class Stopping:
+        def stop(self) -> Stopped:
+            assert heard == [False, False, True]
+            return Stopped("in time")
+
+    heard = []
+
+    def turns():
+        for over in (False, False, True, False):
+            heard.append(over)
+            yield over
+
+    current = _UnderWay(Job(lambda: None, None, None), None, Engine())  # type: ignore[arg-type,return-value]
+    current.run, current.turns = Stopping(), turns()  # type: ignore[assignment]
+    current.turn()
+    assert str(current.stop().error) == "in time"
