@@ -147,6 +147,7 @@ def test_no_hooks_are_left(batch_norm_net):
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_forms_of_a_resnet_in_tf32_are_those_of_float64_to_a_per_cent():
     torch.manual_seed(0)
     model = make("resnet18", (3, 32, 32), 10)().cuda()
@@ -159,6 +160,7 @@ def test_forms_of_a_resnet_in_tf32_are_those_of_float64_to_a_per_cent():
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_memory_on_a_gpu_does_not_grow_with_the_items():
     model = make("resnet18", (3, 32, 32), 10, width=16)().cuda()
 

@@ -171,6 +171,7 @@ def test_vectors_of_other_shapes_are_told():
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_tf32_is_used_by_choice_only():
     torch.manual_seed(0)
     model = make("resnet18", (3, 32, 32), 10, width=16)().cuda()
