@@ -1,0 +1,322 @@
+"""What was measured for a paper: numbers, histories and curves by training.
+
+Everything after the runs is computed from this: tables, figures and verdicts need no store, no model and no data.
+Numbers are kept as single precision has them, from the moment they come in, so that what is judged right after the runs
+is what is judged from the files (:mod:`dissensus.experiment.papers.evidence_files`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dissensus.base.errors import InputError
+from dissensus.experiment.papers.experiments import Cell, Votes
+
+Checkpoint = Literal["best", "last", ""]  # none where the whole run is meant
+Slice = Literal["all", "disputed"]  # the items, or the tenth of them with most disagreement
+Where = Literal["evaluation", "training"]  # on which items of the run
+
+History = Mapping[str, NDArray[np.float64]]
+REORDERED = "+reorder"  # of a second run that differs in batch order and delivery seed only
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a figure, of one run or of a pair of runs."""
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One number, and what it is of.
+
+    ``other`` is an outside set, or a second run by its name. Low and high are the number's own 95 % interval, not that
+    of seeds; nan where it is exact.
+    """
+
+    run: str
+    name: str
+    value: float
+    checkpoint: Checkpoint = ""
+    tempered: bool = False
+    slice: Slice = "all"
+    where: Where = "evaluation"
+    other: str = ""
+    low: float = np.nan
+    high: float = np.nan
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve, and what it is of, as in :class:`Finding`."""
+
+    run: str
+    name: str
+    curve: Curve
+    checkpoint: Checkpoint = ""
+    tempered: bool = False
+    slice: Slice = "all"
+    where: Where = "evaluation"
+    other: str = ""
+
+
+Told = TypeVar("Told", Finding, Line)
+Kind = Literal["one", "pair"]  # of how many seeds
+
+
+class Evidence:
+    """Numbers, histories and curves of trainings. What was not run is not there, and asking for it is no error.
+
+    >>> runs = [Cell("published", "sls", "all", 1, seed) for seed in (0, 1)]
+    >>> evidence = Evidence.from_rows(
+    ...     numbers=[
+    ...         {"cell": runs[0], "name": "soft_nll", "value": 0.51, "checkpoint": "best"},
+    ...         {"cell": runs[1], "name": "soft_nll", "value": 0.49, "checkpoint": "best"},
+    ...         {"cell": runs[0], "name": "cka", "value": 0.92, "checkpoint": "best", "other": runs[1]},
+    ...     ]
+    ... )
+    >>> evidence.numbers("soft_nll", protocol="published", method="sls")
+    {0: 0.51, 1: 0.49}
+    >>> evidence.pairs("cka", protocol="published", method="sls")
+    {(0, 1): 0.92}
+    >>> evidence.numbers("soft_nll", protocol="published", method="soft")
+    {}
+    """
+
+    def __init__(
+        self,
+        runs: Mapping[str, Cell],
+        about: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+        findings: Iterable[Finding] = (),
+        histories: Mapping[str, Mapping[str, ArrayLike]] = MappingProxyType({}),
+        lines: Iterable[Line] = (),
+    ) -> None:
+        order = sorted(runs, key=lambda run: _sorting(runs[run]))
+        self.runs: Mapping[str, Cell] = {run: runs[run] for run in order}
+        self.about: Mapping[str, Mapping[str, Any]] = {run: dict(about.get(run, {})) for run in order}
+        self.findings = tuple(self._sorted(_single(one) for one in findings))
+        self.lines = tuple(self._sorted(replace(one, curve=_single_curve(one.curve)) for one in lines))
+        self.histories: Mapping[str, History] = {
+            run: {name: _singles(column) for name, column in histories[run].items()}
+            for run in order
+            if run in histories
+        }
+        self._numbers: dict[tuple[Any, ...], dict[Any, Finding]] = {}
+        self._curves: dict[tuple[Any, ...], dict[Any, Curve]] = {}
+        for found in self.findings:
+            address, seeds = self._address(found)
+            self._numbers.setdefault(address, {})[seeds] = found
+        for line in self.lines:
+            address, seeds = self._address(line)
+            self._curves.setdefault(address, {})[seeds] = line.curve
+
+    def numbers(
+        self,
+        name: str,
+        *,
+        protocol: str,
+        method: str,
+        votes: Votes = "all",
+        hold: int = 1,
+        reorder: int = 0,
+        checkpoint: str = "best",
+        tempered: bool = False,
+        slice: str = "all",
+        where: str = "evaluation",
+        other: str = "",
+    ) -> dict[int, float]:
+        """Seed -> value of a metric or a diagnostic.
+
+        ``other`` names an outside set, or, for a number of two runs of one seed, the other method: "soft", or
+        "sls+reorder" for the same method with another batch order and delivery seed. What is said of a whole run is
+        found under both checkpoints.
+        """
+        cell = (protocol, method, votes, hold, reorder)
+        found = self._found("one", name, cell, checkpoint, tempered, slice, where, other)
+        return {seed: one.value for seed, one in found}
+
+    def intervals(
+        self,
+        name: str,
+        *,
+        protocol: str,
+        method: str,
+        votes: Votes = "all",
+        hold: int = 1,
+        reorder: int = 0,
+        checkpoint: str = "best",
+        tempered: bool = False,
+        slice: str = "all",
+        where: str = "evaluation",
+        other: str = "",
+    ) -> dict[int, tuple[float, float]]:
+        """Seed -> the number's own 95 % interval, such as that of a trace over its probes; nan where it is exact."""
+        cell = (protocol, method, votes, hold, reorder)
+        found = self._found("one", name, cell, checkpoint, tempered, slice, where, other)
+        return {seed: (one.low, one.high) for seed, one in found}
+
+    def pairs(
+        self,
+        name: str,
+        *,
+        protocol: str,
+        method: str,
+        votes: Votes = "all",
+        hold: int = 1,
+        reorder: int = 0,
+        checkpoint: str = "best",
+        slice: str = "all",
+        where: str = "evaluation",
+        other: str | None = None,
+    ) -> dict[tuple[int, int], float]:
+        """Two seeds -> a number of two runs that differ in their seeds; of one method, where no ``other`` is named."""
+        cell = (protocol, method, votes, hold, reorder)
+        found = self._found("pair", name, cell, checkpoint, False, slice, where, method if other is None else other)
+        return {seeds: one.value for seeds, one in found}
+
+    def history(
+        self, *, protocol: str, method: str, votes: Votes = "all", hold: int = 1, reorder: int = 0
+    ) -> dict[int, History]:
+        """Seed -> the columns of its history, a number an epoch."""
+        wanted = (protocol, method, votes, hold, reorder)
+        return {self.runs[run].seed: told for run, told in self.histories.items() if _family(self.runs[run]) == wanted}
+
+    def curves(
+        self,
+        name: str,
+        *,
+        protocol: str,
+        method: str,
+        votes: Votes = "all",
+        hold: int = 1,
+        reorder: int = 0,
+        checkpoint: str = "best",
+        tempered: bool = False,
+        slice: str = "all",
+        where: str = "evaluation",
+        other: str = "",
+    ) -> dict[int, Curve]:
+        """Seed -> the line of a figure."""
+        cell = (protocol, method, votes, hold, reorder)
+        found: dict[int, Curve] = {}
+        for when in ("", checkpoint):
+            found |= self._curves.get(("one", name, cell, when, tempered, slice, where, other), {})
+        return dict(sorted(found.items()))
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Leave it in ``folder``, four files; one content, one text, byte for byte."""
+        from dissensus.experiment.papers.evidence_files import write
+
+        write(self, folder)
+
+    @classmethod
+    def read(cls, folder: str | os.PathLike[str]) -> Evidence:
+        """What :meth:`write` wrote."""
+        from dissensus.experiment.papers.evidence_files import read
+
+        return read(folder)
+
+    @classmethod
+    def from_rows(
+        cls,
+        numbers: Iterable[Mapping[str, Any]] = (),
+        histories: Iterable[Mapping[str, Any]] = (),
+        curves: Iterable[Mapping[str, Any]] = (),
+        about: Mapping[Cell, Mapping[str, Any]] = MappingProxyType({}),
+    ) -> Evidence:
+        """From plain rows, each with the ``cell`` that it is of; runs are called by what they are.
+
+        A number has a ``name`` and a ``value``, a curve has a ``name``, ``x`` and ``y``, and both whatever else of
+        :class:`Finding` is not as it is there by itself; a history has its columns. ``other`` may be a cell.
+        """
+        rows = [[dict(row) for row in kind] for kind in (numbers, histories, curves)]
+        cells = [row["cell"] for kind in rows for row in kind] + list(about)
+        cells += [row["other"] for kind in rows for row in kind if isinstance(row.get("other"), Cell)]
+        named = [[_with_names(row) for row in kind] for kind in rows]
+        return cls(
+            {called(cell): cell for cell in cells},
+            {called(cell): told for cell, told in about.items()},
+            [Finding(**row) for row in named[0]],
+            {row.pop("run"): row for row in named[1]},
+            [Line(curve=Curve(row.pop("x"), row.pop("y")), **row) for row in named[2]],
+        )
+
+    def _found(self, kind: Kind, name: str, cell: Any, checkpoint: str, *rest: Any) -> list[tuple[Any, Finding]]:
+        found: dict[Any, Finding] = {}
+        for when in ("", checkpoint):
+            found |= self._numbers.get((kind, name, cell, when, *rest), {})
+        return sorted(found.items())
+
+    def _address(self, one: Finding | Line) -> tuple[tuple[Any, ...], Any]:
+        """Under what a number is looked up, and the seed or seeds that it is of."""
+        cell, second = self.runs[one.run], self.runs.get(one.other)
+        kind: Kind = "one"
+        other, seeds = one.other, cast(Any, cell.seed)
+        if second is not None:
+            other = second.method + (REORDERED if second.reorder != cell.reorder else "")
+            if second.seed != cell.seed:
+                kind, seeds = "pair", (cell.seed, second.seed)
+        return (kind, one.name, _family(cell), one.checkpoint, one.tempered, one.slice, one.where, other), seeds
+
+    def _sorted(self, told: Iterable[Told]) -> list[Told]:
+        place = {run: number for number, run in enumerate(self.runs)}
+        listed = list(told)
+        for one in listed:
+            if one.run not in place:
+                raise InputError(f"{one.name} is said of the run {one.run}, but not which training that is.")
+        return sorted(listed, key=lambda one: (place[one.run], _subject(one)))
+
+
+def called(cell: Cell) -> str:
+    """A name for a training that has no run of its own.
+
+    >>> called(Cell("published", "sls", 5, 1, seed=3))
+    'published sls 5 1 3 0'
+    """
+    return " ".join(map(str, vars(cell).values()))
+
+
+def _with_names(row: dict[str, Any]) -> dict[str, Any]:
+    cell = row.pop("cell")
+    if isinstance(row.get("other"), Cell):
+        row["other"] = called(row["other"])
+    return {"run": called(cell), **row}
+
+
+def _family(cell: Cell) -> tuple[Any, ...]:
+    """What a training has in common with those of other seeds."""
+    return cell.protocol, cell.method, cell.votes, cell.hold, cell.reorder
+
+
+def _sorting(cell: Cell) -> tuple[Any, ...]:
+    """Protocol by protocol, fewest votes first and all votes last."""
+    votes = np.inf if cell.votes == "all" else cell.votes
+    return cell.protocol, cell.method, votes, cell.hold, cell.reorder, cell.seed
+
+
+def _subject(one: Finding | Line) -> tuple[Any, ...]:
+    return one.name, one.checkpoint, one.tempered, one.slice, one.where, one.other
+
+
+def _single(one: Finding) -> Finding:
+    value, low, high = _singles([one.value, one.low, one.high]).tolist()
+    return replace(one, value=value, low=low, high=high)
+
+
+def _single_curve(curve: Curve) -> Curve:
+    return Curve(_singles(curve.x), _singles(curve.y))
+
+
+def _singles(values: ArrayLike) -> NDArray[np.float64]:
+    """The shortest decimal numbers that are these in single precision: 0.1 stays 0.1."""
+    with np.errstate(over="ignore"):  # a diverged run is infinite either way
+        return np.asarray(values, np.float32).astype(str).astype(np.float64)
