@@ -44,7 +44,7 @@ def test_labels_and_truth_come_in_one_dtype():
         ({"truth": np.full((3, 3), 1 / 3)}, "it has 3 columns and the votes have 2 classes"),
         ({"inputs": FEATURES.astype(np.float64)}, r"but are float64 \(3, 4\)"),
         ({"inputs": np.zeros((3, 5, 6), np.uint8)}, r"but are uint8 \(3, 5, 6\)"),
-        ({"inputs": FEATURES.tolist()}, "must be a NumPy array, but are of type list"),
+        ({"inputs": FEATURES.tolist()}, "must be a NumPy array or Texts, but are of type list"),
         ({"inputs": np.where(FEATURES == 6, np.float32(np.nan), FEATURES)}, "row 1, feature 2 is nan"),
     ],
 )

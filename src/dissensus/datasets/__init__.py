@@ -19,12 +19,14 @@ from dissensus.datasets.glyphs import load_glyphs
 from dissensus.datasets.official import OFFICIAL, data_path, get
 from dissensus.datasets.own import own_data
 from dissensus.datasets.svhn import svhn_images
+from dissensus.datasets.texts import Texts
 
 __all__ = [
     "DATASETS",
     "IMAGES",
     "OFFICIAL",
     "Dataset",
+    "Texts",
     "data_folder",
     "data_path",
     "get",

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.arrays import Labels, as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
+from dissensus.datasets.texts import Texts
 from dissensus.votes import Votes
+from dissensus.votes.split import group_numbers
+
+# uint8 images (items, channels, height, width), float32 features (items, features), or texts
+Inputs: TypeAlias = NDArray[np.uint8] | NDArray[np.float32] | Texts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,18 +30,19 @@ class Dataset:
     """
 
     name: str
-    inputs: (
-        NDArray[np.uint8] | NDArray[np.float32]
-    )  # uint8 (items, channels, height, width) or float32 (items, features)
+    inputs: Inputs
     votes: Votes
     labels: Labels | None = None  # (items,) reference class, if there is one besides the votes
     truth: NDArray[np.float64] | None = None  # (items, classes), the true annotator distribution where it is known
     version: int = 1  # raised when the same name comes to mean other data
+    groups: NDArray[np.int64] | None = None  # (items,) equal for items that no split may part: those of one premise
 
     def __post_init__(self) -> None:
         _check_inputs(self.inputs)
-        parts = {"inputs": self.inputs, "votes": self.votes, "labels": self.labels, "truth": self.truth}
+        parts = {name: getattr(self, name) for name in ("inputs", "votes", "labels", "truth", "groups")}
         same_length(**{name: part for name, part in parts.items() if part is not None})
+        if self.groups is not None:
+            object.__setattr__(self, "groups", group_numbers(self.groups))
         if self.labels is not None:
             object.__setattr__(self, "labels", as_labels("labels", self.labels, classes=self.votes.n_classes))
         if self.truth is not None:
@@ -47,30 +55,62 @@ class Dataset:
 
     @property
     def images(self) -> bool:
-        """Whether the inputs are images, else features."""
-        return self.inputs.ndim == 4
+        """Whether the inputs are images."""
+        return isinstance(self.inputs, np.ndarray) and self.inputs.ndim == 4
+
+    @property
+    def texts(self) -> bool:
+        """Whether the inputs are :class:`Texts`, which need an encoder; else they are images or features."""
+        return isinstance(self.inputs, Texts)
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The inputs as images or features, for models of these; texts are refused."""
+        if isinstance(self.inputs, Texts):
+            raise InputError(
+                f"the inputs of {self.name} are texts, and this takes images or features. Choose a model of texts, or "
+                "turn them into features with an encoder."
+            )
+        return self.inputs
 
     def digest(self) -> dict[str, str]:
-        """SHA-256 of the inputs (shape, dtype, bytes) and of the votes: what a plan knows the data by."""
-        inputs = np.ascontiguousarray(self.inputs, dtype=self.inputs.dtype.newbyteorder("<"))
-        sha = hashlib.sha256(repr((inputs.shape, inputs.dtype.name)).encode())
-        sha.update(inputs.data)
-        return {"inputs": sha.hexdigest(), "votes": self.votes.digest()}
+        """SHA-256 of the inputs (shape, dtype, bytes) and of the votes: what a plan knows the data by.
+
+        Groups decide which items can be evaluated together; where there are any, that of the inputs covers them.
+        """
+        inputs = self.inputs.digest() if isinstance(self.inputs, Texts) else _array_digest(self.inputs)
+        if self.groups is not None:
+            inputs = hashlib.sha256((inputs + json.dumps(self.groups.tolist())).encode()).hexdigest()
+        return {"inputs": inputs, "votes": self.votes.digest()}
 
     def __len__(self) -> int:
         return len(self.inputs)
 
     def __repr__(self) -> str:
-        kind = "images" if self.images else "features"
         return (
-            f"Dataset({self.name!r}, {len(self)} items, {kind} {self.inputs.shape[1:]}, "
+            f"Dataset({self.name!r}, {len(self)} items, {_told(self.inputs)}, "
             f"{self.votes.n_classes} classes, {self.votes.n_votes} votes)"
         )
 
 
+def _told(inputs: Inputs) -> str:
+    if isinstance(inputs, Texts):
+        return "pairs of texts" if inputs.pairs else "texts"
+    return f"{'images' if inputs.ndim == 4 else 'features'} {inputs.shape[1:]}"
+
+
+def _array_digest(inputs: NDArray[Any]) -> str:
+    inputs = np.ascontiguousarray(inputs, dtype=inputs.dtype.newbyteorder("<"))
+    sha = hashlib.sha256(repr((inputs.shape, inputs.dtype.name)).encode())
+    sha.update(inputs.data)
+    return sha.hexdigest()
+
+
 def _check_inputs(inputs: object) -> None:
+    if isinstance(inputs, Texts):
+        return
     if not isinstance(inputs, np.ndarray):
-        raise InputError(f"inputs must be a NumPy array, but are of type {type(inputs).__name__}.")
+        raise InputError(f"inputs must be a NumPy array or Texts, but are of type {type(inputs).__name__}.")
     if (inputs.ndim, inputs.dtype) not in ((4, np.uint8), (2, np.float32)):
         raise InputError(
             "inputs must be images, uint8 (items, channels, height, width), or features, float32 (items, features), "

@@ -82,10 +82,13 @@ def vote_mistakes(data: Dataset, numbers: Iterable[Literal["all"] | int], draw: 
 def recipe_mistakes(data: Dataset, recipe: RecipePart) -> Iterator[Mistake]:
     """Parts of a recipe that only images have, and means that do not fit the inputs."""
     if not data.images:
+        kind = "texts" if data.texts else "features"
         for field in ("crop", "flip"):
             if getattr(recipe, field):
-                yield Mistake(("recipe", field), f"recipe.{field} is for images, but the inputs are features.")
-    width, unit = data.inputs.shape[1], "channels" if data.images else "features"
+                yield Mistake(("recipe", field), f"recipe.{field} is for images, but the inputs are {kind}.")
+    if data.texts:
+        return  # what becomes of texts is the model's affair
+    width, unit = data.array.shape[1], "channels" if data.images else "features"
     for field in ("mean", "std"):
         given = getattr(recipe, field)
         if given is not None and len(given) != width:
@@ -114,6 +117,6 @@ def model_mistakes(data: Dataset, model: ModelPart) -> Iterator[Mistake]:
     from dissensus.models import make
 
     try:
-        make(model.name, data.inputs.shape[1:], data.votes.n_classes, **model.options)
+        make(model.name, data.array.shape[1:], data.votes.n_classes, **model.options)
     except InputError as error:
         yield Mistake(("model",), f"model: {error}")

@@ -68,12 +68,12 @@ def reopened(run: StoredRun, data: Dataset) -> Subject:
     from safetensors.torch import load_file
 
     split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
-    model = make(plan.model.name, data.inputs.shape[1:], data.votes.n_classes, **plan.model.options)().to(device())
+    model = make(plan.model.name, data.array.shape[1:], data.votes.n_classes, **plan.model.options)().to(device())
     model.load_state_dict(load_file(run.path / WEIGHTS))
-    train = data.inputs[split.train]
+    train = data.array[split.train]
     prepare = Normalise.by(plan.recipe.as_recipe(), checked("inputs", train)).to(next(model.parameters()).device)
     human = data.votes.take(split.evaluation).frequencies()
-    return Subject(model.eval(), prepare, data.inputs[split.evaluation], human, train)
+    return Subject(model.eval(), prepare, data.array[split.evaluation], human, train)
 
 
 def _opener(runs: Sequence[StoredRun]) -> Callable[[str], Subject | None]:

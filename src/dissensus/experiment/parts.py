@@ -29,12 +29,16 @@ class Parts:
 
 
 def parts(data: Dataset, test: float, select: float, seed: int) -> Parts:
-    """Evaluation items first, so that they do not depend on ``select``; then selection items from the rest."""
-    by = strata(data)
-    rest, evaluation = data.votes.split(test, seed=seed, by=by)
+    """Evaluation items first, so that they do not depend on ``select``; then selection items from the rest.
+
+    Items of one of the data's groups, such as those of one premise, all come to the same part.
+    """
+    by, groups = strata(data), data.groups
+    rest, evaluation = data.votes.split(test, seed=seed, by=by, groups=groups)
     if select == 0:
         return Parts(rest, rest[:0], evaluation)
-    train, chosen = data.votes.take(rest).split(select, seed=key(seed, "select"), by=by[rest])
+    left = None if groups is None else groups[rest]
+    train, chosen = data.votes.take(rest).split(select, seed=key(seed, "select"), by=by[rest], groups=left)
     return Parts(rest[train], rest[chosen], evaluation)
 
 

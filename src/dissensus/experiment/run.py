@@ -148,7 +148,7 @@ class Begun:
         assert self.how.diagnose is not None
         assert fitted.best_state is not None
         human = self.data.votes.take(self.split.evaluation).frequencies()
-        inputs, train = (self.data.inputs[part] for part in (self.split.evaluation, self.split.train))
+        inputs, train = (self.data.array[part] for part in (self.split.evaluation, self.split.train))
         subject = Subject(deepcopy(fitted.model).eval(), fitted.prepare, inputs, human, train)
         last = fitted.model.state_dict()
         found: dict[int, list[Diagnosis]] = {}  # by epoch: the best may be the last
@@ -247,15 +247,15 @@ def job_of(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes)
     method = METHODS[plan.method]
     # shares are what votes give by themselves, and multipass needs votes
     target = train if plan.target == "shares" else TARGETS[plan.target](train)
-    factory = make(plan.model.name, data.inputs.shape[1:], data.votes.n_classes, **plan.model.options)
+    factory = make(plan.model.name, data.array.shape[1:], data.votes.n_classes, **plan.model.options)
     return Job(
         lambda: factory().to(device()),
-        data.inputs[split.train],
+        data.array[split.train],
         DELIVERIES[method.delivery](target, seed=plan.seeds.delivery, hold=plan.hold),
         replace(plan.recipe.as_recipe(), **method.recipe),
         seed=Seeds(init=plan.seeds.init, order=plan.seeds.order),
-        held_out=(data.inputs[split.evaluation], data.votes.take(split.evaluation).frequencies()),
-        select_on=(data.inputs[split.select], select.frequencies()) if len(split.select) else None,
+        held_out=(data.array[split.evaluation], data.votes.take(split.evaluation).frequencies()),
+        select_on=(data.array[split.select], select.frequencies()) if len(split.select) else None,
     )
 
 

@@ -96,7 +96,7 @@ def _pictures(data: Dataset | None, ids: Sequence[str]) -> list[bytes | None]:
     if data is None or not data.images:
         return [None for _ in ids]
     position = {str(name): i for i, name in enumerate(data.votes.items)}
-    return [png(data.inputs[position[name]]) if name in position else None for name in ids]
+    return [png(data.array[position[name]]) if name in position else None for name in ids]
 
 
 def png(picture: NDArray[np.uint8], side: int = PICTURE_SIDE) -> bytes:

@@ -20,6 +20,7 @@ from dissensus.base.errors import InputError
 from dissensus.base.files import existing_file, written_whole
 from dissensus.base.streams import bits, uniform
 from dissensus.votes.ids import Ids, as_ids, first_duplicate, refuse_duplicates
+from dissensus.votes.split import group_numbers, whole_groups
 
 Class: TypeAlias = str | int | float | bool
 
@@ -236,12 +237,13 @@ class Votes:
         return self._with_votes(ranges(starts, per_item), per_item, items=ids)
 
     def split(
-        self, test: float, seed: int = 0, by: ArrayLike | None = None
+        self, test: float, seed: int = 0, by: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Positions of a training and a test part, for votes and inputs alike, both sorted.
 
         The share ``test`` of the items goes to the test part, to the nearest whole number, and so it does of every
-        group in ``by`` (one label an item; the class with most votes by default).
+        stratum in ``by`` (one label an item; the class with most votes by default). Items of one of the ``groups``
+        (one name an item, such as its premise) stay together; the shares then are as near as whole groups allow.
 
         >>> train, test = Votes.from_counts([[2, 1]] * 6 + [[0, 3]] * 4).split(0.5)
         >>> len(train), len(test), int(sum(test < 6))
@@ -252,15 +254,21 @@ class Votes:
         size = math.floor(test * self.n_items + 0.5)
         if not 0 < size < self.n_items:
             raise InputError(f"a test share of {test} leaves a part of the {self.n_items} items empty.")
-        group, sizes = self._groups(by)
+        stratum, sizes = self._strata(by)
         quota = test * sizes
         taken = np.floor(quota).astype(np.int64)
-        # what rounding down left over goes to the groups that lost most by it
+        # what rounding down left over goes to the strata that lost most by it
         taken[np.argsort(taken - quota, kind="stable")[: size - taken.sum()]] += 1
-        order = np.lexsort((bits(seed, "split", at=self.n_items), group))
+        if groups is not None:
+            number = group_numbers(groups)
+            if len(number) != self.n_items:
+                raise InputError(f"groups must name one for each of {self.n_items} items, but there are {len(number)}.")
+            chosen = whole_groups(number, stratum, taken, seed)
+            return np.flatnonzero(~chosen), np.flatnonzero(chosen)
+        order = np.lexsort((bits(seed, "split", at=self.n_items), stratum))
         rank = np.empty(self.n_items, np.int64)
-        rank[order] = np.arange(self.n_items) - offsets_of(sizes)[group[order]]
-        chosen = rank < taken[group]
+        rank[order] = np.arange(self.n_items) - offsets_of(sizes)[stratum[order]]
+        chosen = rank < taken[stratum]
         return np.flatnonzero(~chosen), np.flatnonzero(chosen)
 
     def subsample(self, k: int, seed: int = 0) -> Votes:
@@ -424,16 +432,16 @@ class Votes:
             annotator_names=self.annotator_names,
         )
 
-    def _groups(self, by: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _strata(self, by: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         if by is None:
-            # items without votes are a group of their own
+            # items without votes are a stratum of their own
             label = np.where(self.votes_per_item > 0, self.counts().argmax(1), self.n_classes)
         else:
             label = np.asarray(by)
             if label.shape != (self.n_items,):
                 raise InputError(f"by must hold a label for each of {self.n_items} items; its shape is {label.shape}.")
-        _, group, sizes = np.unique(label, return_inverse=True, return_counts=True)
-        return group, sizes
+        _, stratum, sizes = np.unique(label, return_inverse=True, return_counts=True)
+        return stratum, sizes
 
     def _content(self) -> dict[str, NDArray[Any] | None]:
         """What equality and the digest look at: sets and annotators that no vote uses do not count."""
