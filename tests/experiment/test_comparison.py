@@ -77,6 +77,8 @@ def test_cifar_comes_with_the_published_model_and_recipe(colour, name):
         "precision": CIFAR_PRECISION,
         "mean": (0.4914, 0.4822, 0.4465),
         "std": (0.2470, 0.2435, 0.2616),
+        "optimizer": "sgd",
+        "warmup": 0.0,
     }
     assert (plan.split.test, plan.votes) == (0.2, 5)
 

@@ -72,8 +72,8 @@ def test_spelling_out_a_default_moves_no_name():
 
 def test_a_new_field_at_its_first_default_moves_no_name():
     plan = Plan(**values()).to_dict()
-    later = plan | {"ema": 0.0, "recipe": plan["recipe"] | {"warmup": 0}}
-    first = FIRST | {"ema": 0.0, "recipe": FIRST["recipe"] | {"warmup": 0}}
+    later = plan | {"ema": 0.0, "recipe": plan["recipe"] | {"clip": 0}}
+    first = FIRST | {"ema": 0.0, "recipe": FIRST["recipe"] | {"clip": 0}}
     assert content_name(later, first) == content_name(plan, FIRST)
 
 
@@ -179,7 +179,10 @@ def test_all_mistakes_are_told_at_once():
         (values(recipe={"epochs": 2.0}), "recipe.epochs must be a whole number of at least 1, but is 2.0."),
         (values(recipe={"epochs": True}), "recipe.epochs must be a whole number of at least 1, but is True."),
         (values(recipe={"lr": float("nan")}), "recipe.lr must be a number above 0, but is nan."),
-        (values(recipe={"schedule": "cosin"}), 'recipe.schedule must be "cosine" or "constant", but is \'cosin\'.'),
+        (
+            values(recipe={"schedule": "cosin"}),
+            'recipe.schedule must be "cosine", "constant" or "linear", but is \'cosin\'.',
+        ),
         (values(recipe={"nesterov": True, "momentum": 0}), "nesterov needs a momentum above 0"),
         (values(recipe={"mean": [0.5]}), "mean and std belong together, but only mean was given"),
         (values(recipe=5), "recipe must be a table of epochs, batch_size, "),

@@ -5,6 +5,7 @@ import torch
 
 from dissensus.training.augment import Augment
 from dissensus.training.batches import Batches
+from dissensus.training.inputs import lengths_of
 from dissensus.training.labels import Labels
 from dissensus.training.recipe import Recipe
 
@@ -40,3 +41,17 @@ def test_mixup_gives_each_batch_a_share_and_partners() -> None:
     assert len({float(batch.share) for batch in found}) == 3
     assert [sorted(batch.partner.tolist()) for batch in found] == [[0, 1, 2, 3], [0, 1, 2, 3], [0, 1]]
     assert all(batch.partner is None for batch in batches(Recipe())(0))
+
+
+def test_a_batch_of_tokens_is_as_long_as_its_longest_text() -> None:
+    lengths = torch.tensor([3, 40, 17, 16, 5, 33, 1, 2, 48, 50])
+    tokens = torch.full((N, 2, 50), -1, dtype=torch.int32)
+    for item, length in enumerate(lengths.tolist()):
+        tokens[item, 0, :length], tokens[item, 1, :length] = item, 0
+    labels = Labels(lambda epoch: np.arange(N), N, N, 1, torch.device("cpu"))
+    recipe, cpu = Recipe(batch_size=2), torch.device("cpu")
+    for x, y, *_ in Batches(tokens, labels, Augment(tokens, 0, False, 0), recipe, 0, cpu, lengths_of(tokens))(0):
+        assert x[:, 0, 0].tolist() == y.tolist()
+        longest = int(lengths[y].max())
+        assert x.shape[2] == min(50, -(-longest // 16) * 16)
+        assert ((x[:, 0] >= 0).sum(1) == lengths[y]).all()

@@ -88,6 +88,22 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(path: Path) -> Non
     assert digest(found) == digest(run())
 
 
+def test_adamw_goes_on_with_its_moments_and_steps(path: Path) -> None:
+    recipe = replace(RECIPE, optimizer="adamw", lr=0.01, schedule="linear", warmup=0.3)
+    with pytest.raises(Stopped):
+        run(recipe, checkpoint=Checkpoint(path), stop=After(3))
+    assert digest(run(recipe, checkpoint=Checkpoint(path))) == digest(run(recipe))
+
+
+def test_a_checkpoint_without_fields_that_recipes_got_later_is_still_read(path: Path) -> None:
+    with pytest.raises(Stopped):
+        run(checkpoint=Checkpoint(path), stop=After(3))
+    saved = load(path, {})
+    recipe = {name: value for name, value in saved.run["recipe"].items() if name not in ("optimizer", "warmup")}
+    save(path, replace(saved, run=saved.run | {"recipe": recipe}))
+    assert digest(run(checkpoint=Checkpoint(path))) == digest(run())
+
+
 def rows(path: Path) -> list[dict]:
     saved = load(path, {})
     return [] if saved is None else saved.history

@@ -6,7 +6,7 @@ import torch
 
 from dissensus.base.errors import InputError
 from dissensus.training.engine import Engine
-from dissensus.training.inputs import Normalise, checked, must_match, placed, sent
+from dissensus.training.inputs import Normalise, checked, must_match, placed, prepare_by, sent
 from dissensus.training.recipe import Recipe
 
 CPU = torch.device("cpu")
@@ -90,3 +90,20 @@ def test_inputs_are_not_changed_and_the_layout_is_kept() -> None:
 def test_numbers_of_another_length_are_refused() -> None:
     with pytest.raises(InputError, match="have 3 numbers, but the inputs have 1 channels"):
         Normalise.by(Recipe(mean=(0, 0, 0), std=(1, 1, 1)), torch.zeros(2, 1, 8, 8, dtype=torch.uint8))
+
+
+def test_tokens_stay_whole_numbers_and_are_not_normalised() -> None:
+    tokens = checked("inputs", np.array([[[7, 3, -1], [0, 1, -1]]]))
+    assert tokens.dtype == torch.int32
+    assert torch.equal(prepare_by(Recipe(), tokens)(tokens), tokens)
+    must_match("held_out", tokens[:, :, :2], tokens)
+
+
+def test_tokens_are_not_mixed() -> None:
+    with pytest.raises(InputError, match="mixup mixes images or features, but the inputs are tokens"):
+        prepare_by(Recipe(mixup=1.0), torch.zeros(1, 2, 3, dtype=torch.int32))
+
+
+def test_tokens_and_features_do_not_go_together() -> None:
+    with pytest.raises(InputError, match=r"held_out must have items of the shape \(4,\)"):
+        must_match("held_out", torch.zeros(1, 2, 3, dtype=torch.int32), torch.zeros(1, 4))

@@ -123,6 +123,31 @@ def test_the_loop_is_plain_sgd_on_the_batches_it_says() -> None:
         torch.testing.assert_close(fitted.model.state_dict()[name], value, rtol=1e-4, atol=1e-6)
 
 
+def test_adamw_is_that_of_torch_with_decay_on_matrices_only() -> None:
+    x = RNG.normal(size=(50, 5)).astype(np.float32)
+    recipe = Recipe(
+        epochs=3, batch_size=16, lr=0.01, mean=[0.0] * 5, std=[1.0] * 5,
+        optimizer="adamw", weight_decay=0.1, momentum=0.8, schedule="linear", warmup=0.25,
+    )  # fmt: skip
+    fitted = fit(make("mlp", (5,), 4), x, soft, recipe, seed=7)
+    model = fit_nothing(make("mlp", (5,), 4), x, seed=7)
+    biases = [value for name, value in model.named_parameters() if name.endswith("bias")]
+    weights = [value for name, value in model.named_parameters() if name.endswith("weight")]
+    groups = [{"params": biases, "weight_decay": 0.0}, {"params": weights, "weight_decay": 0.1}]
+    optimizer = torch.optim.AdamW(groups, lr=0.01, betas=(0.8, 0.999), foreach=False, fused=False)
+    step = 0
+    for epoch in range(3):
+        for i in np.split(permutation(50, 7, "order", epoch), [16, 32, 48]):
+            for group in optimizer.param_groups:
+                group["lr"] = 0.01 * (step / 3 if step < 3 else (12 - step) / 9)
+            optimizer.zero_grad()
+            F.cross_entropy(model(torch.from_numpy(x[i])), torch.from_numpy(SOFT[i])).backward()
+            optimizer.step()
+            step += 1
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(fitted.model.state_dict()[name], value, rtol=1e-4, atol=1e-6)
+
+
 def fit_nothing(make_model, x: np.ndarray, seed: int) -> nn.Module:
     """The initial weights of a seed: a rate so small that float32 weights do not move."""
     return fit(make_model, x, soft, Recipe(epochs=1, lr=1e-30), seed=seed).model

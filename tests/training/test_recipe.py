@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import subprocess
 import sys
 
@@ -27,6 +28,8 @@ def test_the_defaults_never_change() -> None:
         "precision": "fp32",
         "mean": None,
         "std": None,
+        "optimizer": "sgd",
+        "warmup": 0.0,
     }
     assert Recipe.version == 1
 
@@ -46,6 +49,25 @@ def test_constant_stays() -> None:
     assert [recipe.rate(epoch) for epoch in range(3)] == [0.3, 0.3, 0.3]
 
 
+@pytest.mark.parametrize("warmup", [0.0, 0.1, 0.5])
+def test_linear_is_that_of_transformers_step_by_step(warmup: float) -> None:
+    schedules = pytest.importorskip("transformers").optimization
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.3)
+    rise = math.ceil(warmup * 35)
+    schedule = schedules.get_linear_schedule_with_warmup(optimizer, num_warmup_steps=rise, num_training_steps=35)
+    recipe = Recipe(epochs=5, lr=0.3, schedule="linear", warmup=warmup)
+    for rate in (rate for epoch in range(5) for rate in recipe.rates(epoch, steps=7)):
+        assert rate == pytest.approx(schedule.get_last_lr()[0], abs=1e-12)
+        optimizer.step()
+        schedule.step()
+
+
+def test_a_warm_up_comes_before_any_schedule() -> None:
+    recipe = Recipe(epochs=4, lr=1.0, schedule="constant", warmup=0.25)
+    assert [recipe.rates(epoch, steps=2) for epoch in range(4)] == [[0.0, 0.5], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
+    assert recipe.rate(0, steps=2) == 0.25
+
+
 @pytest.mark.parametrize(
     ("mistake", "message"),
     [
@@ -61,7 +83,13 @@ def test_constant_stays() -> None:
         ({"crop": -1}, "crop must be a whole number of at least 0, but is -1."),
         ({"flip": 1}, "flip must be True or False, but is 1."),
         ({"nesterov": True, "momentum": 0}, "nesterov needs a momentum above 0."),
-        ({"schedule": "cosin"}, "unknown schedule 'cosin'; did you mean 'cosine'? Choose one of: cosine, constant."),
+        ({"optimizer": "adam"}, "unknown optimizer 'adam'; did you mean 'adamw'? Choose one of: sgd, adamw."),
+        ({"warmup": 1}, "warmup must be a number of at least 0 and below 1, but is 1."),
+        ({"optimizer": "adamw", "nesterov": True}, "nesterov is a form of sgd, but the optimizer is adamw."),
+        (
+            {"schedule": "cosin"},
+            "unknown schedule 'cosin'; did you mean 'cosine'? Choose one of: cosine, constant, linear.",
+        ),
         ({"precision": "fp16"}, "unknown precision 'fp16'"),
         ({"mean": [0.5]}, "mean and std belong together, but only mean was given."),
         ({"mean": [0.5], "std": [0.0]}, "std must be above 0, but is (0.0,)."),
@@ -78,9 +106,9 @@ def test_a_mistake_is_told(mistake: dict, message: str) -> None:
 
 def test_all_mistakes_are_told_at_once() -> None:
     with pytest.raises(InputError) as told:
-        Recipe(epochs=0, lr=-1, schedule="linear", std=[1.0])
+        Recipe(epochs=0, lr=-1, schedule="lineal", std=[1.0])
     assert str(told.value).startswith("this recipe has 4 mistakes:\n  epochs must")
-    assert all(word in str(told.value) for word in ("lr", "unknown schedule 'linear'", "only std was given"))
+    assert all(word in str(told.value) for word in ("lr", "unknown schedule 'lineal'", "only std was given"))
 
 
 def test_lists_become_tuples_so_that_recipes_can_be_compared_and_hashed() -> None:

@@ -82,13 +82,17 @@ class RecipePart(Part):
     momentum: Annotated[float, Field(ge=0, lt=1, description="a number of at least 0 and below 1")] = 0.9
     weight_decay: NotNegative = 5e-4
     nesterov: Switch = False
-    schedule: Annotated[Literal["cosine", "constant"], Field(description='"cosine" or "constant"')] = "cosine"
+    schedule: Annotated[
+        Literal["cosine", "constant", "linear"], Field(description='"cosine", "constant" or "linear"')
+    ] = "cosine"
     crop: Whole = 0
     flip: Switch = False
     mixup: NotNegative = 0.0
     precision: Annotated[Literal["fp32", "tf32", "bf16"], Field(description='"fp32", "tf32" or "bf16"')] = "fp32"
     mean: Numbers = None
     std: Numbers = None
+    optimizer: Annotated[Literal["sgd", "adamw"], Field(description='"sgd" or "adamw"')] = "sgd"
+    warmup: Annotated[float, Field(ge=0, lt=1, description="a share of at least 0 and below 1")] = 0.0
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -210,6 +214,8 @@ FIRST: dict[str, Any] = {
         "precision": "fp32",
         "mean": None,
         "std": None,
+        "optimizer": "sgd",
+        "warmup": 0.0,
     },
     "versions": {"delivery": 1, "model": 1, "recipe": 1},
 }

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dissensus.base.streams import permutation
 from dissensus.training.augment import Augment
-from dissensus.training.inputs import sent
+from dissensus.training.inputs import cut, sent
 from dissensus.training.labels import Labels
 from dissensus.training.mixup import partners, shares
 from dissensus.training.recipe import Recipe
@@ -40,6 +40,7 @@ class Batches:
     recipe: Recipe
     seed: int
     device: torch.device
+    lengths: Tensor | None = None  # of texts: a batch is as long as its longest
 
     def __len__(self) -> int:
         """Batches in an epoch."""
@@ -48,8 +49,11 @@ class Batches:
     def __call__(self, epoch: int) -> Iterator[Batch]:
         n_items, size, device = len(self.inputs), self.recipe.batch_size, self.device
         order = torch.from_numpy(permutation(n_items, self.seed, "order", epoch))
-        images = self.augment(epoch, sent(order, self.inputs.device)).split(size)
-        x = (sent(batch, device) for batch in images)
+        items = self.augment(epoch, sent(order, self.inputs.device)).split(size)
+        if self.lengths is not None:
+            longest = (int(batch.max()) for batch in self.lengths[order].split(size))
+            items = tuple(map(cut, items, longest))
+        x = (sent(batch, device) for batch in items)
         y = self.labels(epoch, order).split(size)
         if not self.recipe.mixup:
             return map(Batch, x, y)

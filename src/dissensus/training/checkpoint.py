@@ -103,6 +103,8 @@ def load(path: str | os.PathLike[str], run: Mapping[str, Any]) -> Saved | None:
             saved = Saved(about["run"], about["history"], {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, ValueError, AttributeError) as error:
         raise InputError(f"{path} is no checkpoint, or damaged ({error}). Remove it to train from the start.") from None
+    # A field that the recipe has got since then had its default.
+    saved.run["recipe"] = asdict(Recipe()) | saved.run.get("recipe", {})
     expected = json.loads(json.dumps(run))
     if other := [part for part in expected if saved.run.get(part) != expected[part]]:
         raise InputError(

@@ -45,6 +45,7 @@ def has_kernels(model: nn.Module, loss_of: Loss, recipe: Recipe) -> bool:
         and model.stem.out_channels == 64
         and model.head.out_features <= 32
         and loss_of is F.cross_entropy
+        and recipe.optimizer == "sgd"
         and recipe.precision in ("bf16", "tf32")
         and find_spec("triton") is not None
     )

@@ -16,7 +16,7 @@ from torch.special import entr
 from dissensus.base.arrays import as_matrix, as_simplex, same_length
 from dissensus.base.errors import InputError
 from dissensus.training.engine import Engine
-from dissensus.training.inputs import checked, must_match, placed, sent
+from dissensus.training.inputs import checked, cut, is_tokens, lengths_of, must_match, placed, sent
 
 Logits: TypeAlias = dict[str, Tensor]  # by the name of the set
 Predict: TypeAlias = Callable[[Tensor], Tensor]
@@ -41,6 +41,8 @@ class HeldOut:
             raise InputError(f"{name} must be a pair (inputs, human), but is of type {type(given).__name__}.") from None
         x = checked(f"the inputs of {name}", inputs)
         must_match(name, x, training)
+        if is_tokens(x):
+            x = cut(x, int(lengths_of(x).max()))
         p = (_as_shares if multilabel else as_simplex)(f"the human of {name}", human)
         same_length(**{f"inputs of {name}": x, f"human of {name}": p})
         return cls(placed(x, device, engine), torch.from_numpy(p).to(device))

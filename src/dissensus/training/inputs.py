@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 import torch
@@ -15,14 +16,17 @@ from dissensus.training.recipe import Recipe
 
 
 def checked(name: str, inputs: Tensor | NDArray) -> Tensor:
-    """Inputs as one tensor that can train: uint8 images, float32 images or float32 features.
+    """Inputs as one tensor that can train: uint8 images, float32 images, float32 features or int32 tokens.
 
-    uint8 stays uint8, a quarter of the memory, until a batch is prepared.
+    uint8 stays uint8, a quarter of the memory, until a batch is prepared. Tokens are (items, 2, length): for every
+    place its number in the vocabulary and which of two texts it is in (0 or 1); -1 where a text is over.
     """
     try:
         tensor = torch.as_tensor(inputs)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be an array of numbers, but could not be read as one: {error}.") from None
+    if is_tokens(tensor):
+        return tensor.to(torch.int32)
     if tensor.ndim not in (2, 4):
         raise InputError(
             f"{name} must be images (items, channels, height, width) or features (items, features), "
@@ -45,6 +49,28 @@ def checked(name: str, inputs: Tensor | NDArray) -> Tensor:
     return tensor
 
 
+def is_tokens(inputs: Tensor) -> bool:
+    """Whether items are texts, as numbers in a vocabulary."""
+    return inputs.ndim == 3 and inputs.shape[1] == 2 and not inputs.dtype.is_floating_point and inputs.numel() > 0
+
+
+def lengths_of(tokens: Tensor) -> Tensor:
+    """How many places each text takes, in host memory, where batches are cut."""
+    return (tokens[:, 0] >= 0).sum(1).cpu()
+
+
+def cut(tokens: Tensor, longest: int) -> Tensor:
+    """Tokens without the places that no text of the batch reaches, up to a multiple of 16.
+
+    A few lengths and no more, since each is a CUDA graph of its own. Dropout draws a number for every place, so the
+    rule is part of what a run is.
+
+    >>> cut(torch.zeros(3, 2, 60, dtype=torch.int32), longest=17).shape
+    torch.Size([3, 2, 32])
+    """
+    return tokens[:, :, : -(-longest // 16) * 16]
+
+
 def placed(inputs: Tensor, device: torch.device, engine: Engine) -> Tensor:
     """Inputs where they stay for the run: on the device, or in host memory that a GPU can read by itself."""
     inputs = inputs.to(device if engine.resident else "cpu")
@@ -61,7 +87,9 @@ def sent(tensor: Tensor, device: torch.device) -> Tensor:
 
 
 def must_match(name: str, given: Tensor, training: Tensor) -> None:
-    """Items of one shape and one scale, whether they train or are held out."""
+    """Items of one shape and one scale, whether they train or are held out; texts may be of any length."""
+    if is_tokens(given) and is_tokens(training):
+        return
     if given.shape[1:] != training.shape[1:]:
         raise InputError(
             f"{name} must have items of the shape {tuple(training.shape[1:])}, as the training inputs have, "
@@ -104,10 +132,27 @@ class Normalise:
         return cls(scale, shift)
 
     def to(self, device: torch.device) -> Normalise:
-        return Normalise(self.scale.to(device), self.shift.to(device))
+        return type(self)(self.scale.to(device), self.shift.to(device))
 
     def __call__(self, x: Tensor) -> Tensor:
         return (x * self.scale).add_(self.shift)
+
+
+@final
+class AsTheyAre(Normalise):
+    """Tokens are no quantities: they have neither mean nor scale."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x
+
+
+def prepare_by(recipe: Recipe, inputs: Tensor) -> Normalise:
+    """What turns a batch of such inputs into what the model takes."""
+    if not is_tokens(inputs):
+        return Normalise.by(recipe, inputs)
+    if recipe.mixup:
+        raise InputError("mixup mixes images or features, but the inputs are tokens of texts. Use Recipe(mixup=0).")
+    return AsTheyAre(torch.empty(0), torch.empty(0))
 
 
 def _moments(inputs: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -70,11 +70,15 @@ class Lane:
 def kind_of(model: nn.Module, loss_of: Loss, recipe: Recipe, engine: Engine) -> Hashable:
     """Equal for runs whose learner is the same but for weights, normalisation, rate and labels.
 
-    A module with an attribute that cannot be compared, such as a function, is like no other.
+    A module with an attribute that cannot be compared, such as a function, is like no other; unless the model itself
+    says by its ``kind`` which others are like it.
     """
-    modules = tuple((name, type(module), _attributes(module)) for name, module in model.named_modules())
+    modules = getattr(model, "kind", None) or tuple(
+        (name, type(module), _attributes(module)) for name, module in model.named_modules()
+    )
     tensors = tuple((name, value.shape, value.dtype) for name, value in model.state_dict().items())
-    same = replace(recipe, epochs=1, lr=1.0, schedule="constant", crop=0, flip=False, mixup=0.0, mean=None, std=None)
+    rate = replace(recipe, epochs=1, lr=1.0, schedule="constant", warmup=0.0)
+    same = replace(rate, crop=0, flip=False, mixup=0.0, mean=None, std=None)
     return modules, tensors, loss_of, same, engine
 
 

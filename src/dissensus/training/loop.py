@@ -26,7 +26,7 @@ from dissensus.training.checkpoint import Checkpoint, Saved, identity, load, sav
 from dissensus.training.checks import check_classes, check_finite, finite
 from dissensus.training.engine import Engine
 from dissensus.training.held_out import Logits, Watch
-from dissensus.training.inputs import Normalise, checked, placed
+from dissensus.training.inputs import checked, is_tokens, lengths_of, placed, prepare_by
 from dissensus.training.job import Inputs, Job, Row
 from dissensus.training.labels import Deliver, Labels, as_targets
 from dissensus.training.lane import Lane
@@ -126,7 +126,7 @@ class Run:
         lane.check(self.device)
         with self.turn():
             inputs = checked("inputs", job.inputs)
-            self.prepare = Normalise.by(self.recipe, inputs).to(self.device)
+            self.prepare = prepare_by(self.recipe, inputs).to(self.device)
             self.watch = Watch.check(
                 job.held_out, job.select_on, inputs, is_multilabel(job.deliver), self.device, engine
             )
@@ -138,7 +138,8 @@ class Run:
             data = placed(inputs, self.device, engine)
             augment = Augment(data, self.recipe.crop, self.recipe.flip, self.seeds.order)
             given = Labels(job.deliver, len(data), n_classes, self.recipe.epochs, self.device)
-            self.batches = Batches(data, given, augment, self.recipe, self.seeds.order, self.device)
+            lengths = lengths_of(inputs) if is_tokens(inputs) else None
+            self.batches = Batches(data, given, augment, self.recipe, self.seeds.order, self.device, lengths)
 
             saved = None
             if job.checkpoint is not None:
@@ -161,7 +162,7 @@ class Run:
         On a CPU a turn is an epoch. On a GPU it is a few steps, so that no stream runs dry while this thread fills
         another: enqueued epoch by epoch, four runs took 17.5 s each where their steps alone take 15.8.
         """
-        rates = rates_of(self.recipe, self.device)
+        rates = rates_of(self.recipe, len(self.batches), self.device)
         a_turn = STEPS_A_TURN if self.device.type == "cuda" else len(self.batches)
         # On a GPU the numbers of an epoch are read at the end of the next one, so it never waits for Python.
         behind = 1 if self.device.type == "cuda" else 0
@@ -174,8 +175,9 @@ class Run:
                 with self.turn() as reseed:
                     # dropout, and whatever else a model draws
                     reseed(self.seeds.order, "layers", epoch, *([first] if first else []))
-                    for x, y, share, partner in islice(batches, a_turn):
-                        total += self.learner.step(x, y, rates[epoch], share, partner) * len(y)
+                    turn = zip(rates[epoch, first : first + a_turn], islice(batches, a_turn), strict=True)
+                    for rate, (x, y, share, partner) in turn:
+                        total += self.learner.step(x, y, rate, share, partner) * len(y)
                 if first + a_turn < len(self.batches):
                     yield False
 
@@ -205,14 +207,14 @@ class Run:
         """Write the history up to the last ``behind`` epochs, which may still be under way."""
         while len(self.readings) > behind:
             found, epoch = self.readings.popleft().read(), len(self.history)
-            row = {"epoch": epoch, "lr": self.recipe.rate(epoch), **found}
+            row = {"epoch": epoch, "lr": self.recipe.rate(epoch, len(self.batches)), **found}
             check_finite(row, self.recipe)
             self.history.append(row)
             if self.job.progress is not None:
                 self.job.progress(dict(row))
 
     def tensors(self) -> State:
-        """All that an epoch changes, by name; momentum by the place of its parameter."""
+        """All that an epoch changes, by name; what the optimizer keeps by its place."""
         found = {f"model.{name}": value for name, value in self.learner.model.state_dict().items()}
         found |= {f"momentum.{place}": value for place, value in enumerate(self.learner.momentum)}
         return found | ({} if self.best is None else {f"best.{n}": value for n, value in self.best.tensors().items()})
@@ -282,10 +284,10 @@ def loss_for(deliver: Deliver) -> Loss:
     return F.binary_cross_entropy_with_logits if is_multilabel(deliver) else F.cross_entropy
 
 
-def rates_of(recipe: Recipe, device: torch.device) -> Tensor:
-    """The learning rate of every epoch, on the device, in the precision that the fused SGD takes there."""
+def rates_of(recipe: Recipe, steps: int, device: torch.device) -> Tensor:
+    """The learning rate of every step, (epochs, steps), on the device, in the precision that the fused SGD takes."""
     exact = torch.float32 if device.type == "cuda" else torch.float64
-    return torch.tensor([recipe.rate(epoch) for epoch in range(recipe.epochs)], dtype=exact, device=device)
+    return torch.tensor([recipe.rates(epoch, steps) for epoch in range(recipe.epochs)], dtype=exact, device=device)
 
 
 def copy_of(state: State) -> State:

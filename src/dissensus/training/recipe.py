@@ -13,7 +13,9 @@ from dissensus.base.errors import InputError, unknown
 SCHEDULES: dict[str, Callable[[float], float]] = {
     "cosine": lambda done: (1 + math.cos(math.pi * done)) / 2,
     "constant": lambda done: 1.0,
+    "linear": lambda done: 1 - done,
 }
+OPTIMIZERS = ("sgd", "adamw")
 PRECISIONS = ("fp32", "tf32", "bf16")
 
 
@@ -23,6 +25,10 @@ class Recipe:
 
     SGD with momentum and weight decay on every parameter. The learning rate is constant within an epoch :math:`e` of
     :math:`E`; the cosine schedule is :math:`\mathrm{lr} \cdot (1 + \cos(\pi e / E)) / 2`, from ``lr`` down to almost 0.
+
+    For fine-tuning: ``optimizer="adamw"``, with ``momentum`` as its :math:`\beta_1` and weight decay on matrices only,
+    and ``schedule="linear"``, down to 0 step by step. ``warmup`` is the share of all steps in which the rate first
+    rises from 0, whatever the schedule; it then changes in every step, too.
 
     ``crop``: images are padded with that many zeros on every side and cropped to their size at a random place.
     ``flip``: half of the images are mirrored. Both before normalising, anew in every epoch.
@@ -54,6 +60,8 @@ class Recipe:
     precision: str = "fp32"
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None
+    optimizer: str = "sgd"
+    warmup: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("mean", "std"):  # lists, as JSON and TOML give them, become tuples: a recipe can be hashed
@@ -66,9 +74,30 @@ class Recipe:
         if mistakes:
             raise InputError(f"this recipe has {len(mistakes)} mistakes:\n  " + "\n  ".join(mistakes))
 
-    def rate(self, epoch: int) -> float:
-        """The learning rate of an epoch."""
-        return self.lr * SCHEDULES[self.schedule](epoch / self.epochs)
+    def rate(self, epoch: int, steps: int = 1) -> float:
+        """The learning rate of an epoch of so many steps; the mean, where it changes from step to step."""
+        rates = self.rates(epoch, steps)
+        return rates[0] if self.steady else sum(rates) / steps
+
+    def rates(self, epoch: int, steps: int) -> list[float]:
+        """The learning rate of every step of an epoch of so many.
+
+        >>> Recipe(epochs=2, lr=1, schedule="linear", warmup=0.25).rates(0, steps=4)
+        [0.0, 0.5, 1.0, 0.8333333333333334]
+        """
+        if self.steady:
+            return [self.lr * SCHEDULES[self.schedule](epoch / self.epochs)] * steps
+        total = self.epochs * steps
+        rise = math.ceil(self.warmup * total)
+        return [
+            self.lr * (step / rise if step < rise else SCHEDULES[self.schedule]((step - rise) / (total - rise)))
+            for step in range(epoch * steps, (epoch + 1) * steps)
+        ]
+
+    @property
+    def steady(self) -> bool:
+        """Whether the learning rate stays the same within an epoch."""
+        return self.schedule != "linear" and not self.warmup
 
     def _mistakes(self) -> Iterator[str]:
         for name, least in (("epochs", 1), ("batch_size", 1), ("crop", 0)):
@@ -80,6 +109,7 @@ class Recipe:
             ("momentum", lambda x: 0 <= x < 1, "of at least 0 and below 1"),
             ("weight_decay", lambda x: x >= 0, "of at least 0"),
             ("mixup", lambda x: x >= 0, "of at least 0"),
+            ("warmup", lambda x: 0 <= x < 1, "of at least 0 and below 1"),
         ):
             value = getattr(self, name)
             if not _is_number(value) or not fits(value):
@@ -89,6 +119,10 @@ class Recipe:
                 yield f"{name} must be True or False, but is {getattr(self, name)!r}."
         if self.nesterov is True and self.momentum == 0:
             yield "nesterov needs a momentum above 0."
+        if self.nesterov is True and self.optimizer == "adamw":
+            yield "nesterov is a form of sgd, but the optimizer is adamw."
+        if self.optimizer not in OPTIMIZERS:
+            yield f"{unknown('optimizer', self.optimizer, OPTIMIZERS)}."
         if self.schedule not in SCHEDULES:
             yield f"{unknown('schedule', self.schedule, SCHEDULES)}."
         if self.precision not in PRECISIONS:
