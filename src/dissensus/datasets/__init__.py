@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError, unknown
+from dissensus.datasets import chaosnli, lewidi, popquorn
 from dissensus.datasets.cifar import cifar100_images
 from dissensus.datasets.cifar10h import load_cifar10h
 from dissensus.datasets.cifar10n import load_cifar10n
@@ -39,6 +40,13 @@ DATASETS: dict[str, Callable[..., Dataset]] = {
     "glyphs": load_glyphs,
     "cifar10h": load_cifar10h,
     "cifar10n": load_cifar10n,
+    "chaosnli-snli": chaosnli.load_snli,
+    "chaosnli-mnli": chaosnli.load_mnli,
+    "chaosnli-alpha": chaosnli.load_alpha,
+    "popquorn-offensiveness": popquorn.load_offensiveness,
+    "md-agreement": lewidi.load_md_agreement,
+    "hs-brexit": lewidi.load_hs_brexit,
+    "varierr": lewidi.load_varierr,
 }
 IMAGES: dict[str, Callable[[], NDArray[np.uint8]]] = {"cifar100": cifar100_images, "svhn": svhn_images}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.base.files import written_whole
-from dissensus.datasets import cifar, cifar10h, cifar10n, svhn
+from dissensus.datasets import chaosnli, cifar, cifar10h, cifar10n, lewidi, popquorn, svhn
 from dissensus.datasets.folder import data_file, data_folder
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Official:
     items: int
     licence: str
     files: Mapping[str, Callable[[Path], object]] = field(default_factory=dict)
+    home: str | None = None  # its publisher's page, where there is no address that gives the same file for years
 
     @property
     def there(self) -> bool:
@@ -124,6 +125,29 @@ OFFICIAL = {
         {cifar.TEST_100: cifar.read_batch_100},
     ),
     "svhn": Official("house numbers, test part", 26_032, "non-commercial", {svhn.TEST: svhn.read_svhn}),
+    "chaosnli-snli": Official(
+        "100 votes on pairs of SNLI", 1_514, "CC BY-NC 4.0", chaosnli.readers("chaosnli-snli"), chaosnli.HOME
+    ),
+    "chaosnli-mnli": Official(
+        "100 votes on pairs of MNLI", 1_599, "CC BY-NC 4.0", chaosnli.readers("chaosnli-mnli"), chaosnli.HOME
+    ),
+    "chaosnli-alpha": Official(
+        "100 votes on abductive inference", 1_532, "CC BY-NC 4.0", chaosnli.readers("chaosnli-alpha"), chaosnli.HOME
+    ),
+    "popquorn-offensiveness": Official(
+        "9 ratings 1 to 5 on comments",
+        1_500,
+        "none stated",
+        {popquorn.FILE: popquorn.read_ratings},
+        "https://github.com/Jiaxin-Pei/Potato-Prolific-Dataset",
+    ),
+    "md-agreement": Official(
+        "5 votes on tweets, offensive?", 10_753, "none stated", lewidi.readers("md-agreement"), lewidi.HOME
+    ),
+    "hs-brexit": Official(
+        "6 votes on tweets, hate speech?", 1_120, "none stated", lewidi.readers("hs-brexit"), lewidi.HOME
+    ),
+    "varierr": Official("4 careful votes on pairs of MNLI", 488, "none stated", lewidi.readers("varierr"), lewidi.HOME),
 }
 
 
@@ -145,6 +169,8 @@ def get(name: str, progress: Callable[[str], Progress] | None = None) -> list[Pa
     ``progress(url)`` gives the function that is told how far the download of that address is.
     """
     data = official(name)
+    if data.home is not None:
+        _refuse_absent(name, data)
     came: list[Path] = []
     for download in data.downloads:
         wanted = [file for file in data.files if file in download.files]
@@ -155,6 +181,19 @@ def get(name: str, progress: Callable[[str], Progress] | None = None) -> list[Pa
             data.files[file](data_folder() / file)
             came.append(data_folder() / file)
     return came
+
+
+def _refuse_absent(name: str, data: Official) -> None:
+    """Of a set that is to be brought by hand: which files are lost, and what is wrong with one that is there."""
+    lost = [file for file in data.files if not data_file(file).is_file()]
+    if lost:
+        raise InputError(
+            f"{name} cannot be downloaded from here: its publisher has no address that is known to give the same file "
+            f"for years. Get it from {data.home}, under the terms that are said there, and put it at "
+            f"{', '.join(str(data_folder() / file) for file in lost)}; then run this again."
+        )
+    for file, read in data.files.items():
+        read(data_file(file))
 
 
 def _whole(path: Path, read: Callable[[Path], object]) -> bool:
