@@ -14,7 +14,7 @@ import pytest
 from dissensus.base.errors import MissingExtra, StoreError
 from dissensus.datasets import Dataset, load, own_data
 from dissensus.delivery import METHODS
-from dissensus.report import RULES, collect, glossary, page, write_page
+from dissensus.report import RULES, collect, glossary, output, page, write_page
 from dissensus.report.gallery import gallery
 from dissensus.votes import Votes, read_votes
 
@@ -194,7 +194,7 @@ def test_every_method_and_judged_measure_is_explained_to_newcomers(outline):
 def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match=r"cannot write the page to .*: Not a directory\."):
-        page._write({"index.html": b"told"}, tmp_path / "file" / "page")
+        output.write_files({"index.html": b"told"}, tmp_path / "file" / "page")
 
 
 def test_a_disk_that_fills_up_leaves_nothing_half_written(tmp_path, monkeypatch):
@@ -206,11 +206,11 @@ def test_a_disk_that_fills_up_leaves_nothing_half_written(tmp_path, monkeypatch)
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(StoreError, match="No space left on device"):
-        page._write({"figures/learning.png": b"drawn", "index.html": b"told"}, tmp_path / "new")
+        output.write_files({"figures/learning.png": b"drawn", "index.html": b"told"}, tmp_path / "new")
     assert not list(tmp_path.iterdir())
     (tmp_path / "index.html").write_text("what stood there before")
     with pytest.raises(StoreError, match="No space left on device"):
-        page._write({"figures/learning.png": b"drawn", "index.html": b"told"}, tmp_path)
+        output.write_files({"figures/learning.png": b"drawn", "index.html": b"told"}, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
     assert (tmp_path / "index.html").read_text() == "what stood there before"
 

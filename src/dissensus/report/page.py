@@ -5,16 +5,12 @@ Everything is computed and drawn before anything is written, and stands in its p
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
-from dissensus.base.errors import DissensusError, StoreError, require
+from dissensus.base.errors import DissensusError
 from dissensus.datasets import DATASETS, Dataset, load, own_data
 from dissensus.records import StoredRun
 from dissensus.report import figures, rules, tables
@@ -22,23 +18,9 @@ from dissensus.report.basin import basin, basin_csv
 from dissensus.report.comparison import Comparison, Panel, collect
 from dissensus.report.gallery import gallery
 from dissensus.report.glossary import MEASURES, method_in_words
+from dissensus.report.output import Files, picture, render, uri, write_files
 from dissensus.report.pairing import flat
 from dissensus.report.phrases import listed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-Files: TypeAlias = dict[str, bytes]  # by their names
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure as the page embeds it."""
-
-    uri: str
-    alt: str
-    caption: str
 
 
 def write_page(
@@ -56,8 +38,10 @@ def write_page(
     content, figures = _content(comparison, data if data is not None else at_hand(comparison))
     files = {f"figures/{name}": drawn for name, drawn in figures.items()}
     files |= {f"tables/{name}": text.encode() for name, text in table_files(comparison).items()}
-    files[page.name] = _render(content).encode()  # last: where there is a page, everything beside it is there too
-    _write(files, page.parent)
+    files[page.name] = render(
+        "page.html.j2", content
+    ).encode()  # last: where there is a page, everything beside it is there too
+    write_files(files, page.parent)
     return page
 
 
@@ -110,7 +94,7 @@ def _content(comparison: Comparison, data: Dataset | None) -> tuple[dict[str, An
     files: Files = {}
     with figures.styled():
         panels = [_panel_content(comparison, panel, files) for panel in comparison.panels]
-        by_votes = _picture(
+        by_votes = picture(
             files,
             "by-votes",
             figures.by_votes_figure(comparison),
@@ -120,8 +104,8 @@ def _content(comparison: Comparison, data: Dataset | None) -> tuple[dict[str, An
         items = [
             {
                 "item": item,
-                "picture": None if item.picture is None else _uri(item.picture, "image/png"),
-                "bars": _picture(
+                "picture": None if item.picture is None else uri(item.picture, "image/png"),
+                "bars": picture(
                     files, f"gallery-{number}", figures.bars_figure(item), _bars_in_words(item.classes, item.bars), ""
                 ),
             }
@@ -168,7 +152,7 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
         "verdicts": tables.verdicts_table(panel),
         "verdicts_last": tables.verdicts_table(panel, "last"),
         "basin": basin(panel),
-        "differences": _picture(
+        "differences": picture(
             files,
             f"differences{end}",
             figures.differences_figure(panel),
@@ -176,7 +160,7 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
             "A dot a seed, first method minus second; circle and bar: mean and 95 % interval. Coloured: the winner's "
             "colour, where there is one. The grey band is what counts as the same.",
         ),
-        "reliability": _picture(
+        "reliability": picture(
             files,
             f"reliability{end}",
             figures.reliability_figure(panel),
@@ -186,7 +170,7 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
             "annotators lies on the diagonal on the right, and above it on the left, where only their most frequent "
             "vote counts as right.",
         ),
-        "entropy": _picture(
+        "entropy": picture(
             files,
             f"entropy{end}",
             figures.entropy_figure(comparison, panel),
@@ -194,7 +178,7 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
             "Grey: items of all seeds. Line and band: median and quartiles of the model's entropy. ρ: Spearman "
             "correlation, mean over seeds; the ceiling is what half of the annotators reach with the other half.",
         ),
-        "learning": _picture(
+        "learning": picture(
             files,
             f"learning{end}",
             figures.learning_figure(panel),
@@ -207,19 +191,6 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
 def _same_words(panel: Panel) -> bool:
     words = {c: [j.words for j in panel.judgements if j.checkpoint == c] for c in ("best", "last")}
     return words["best"] == words["last"]
-
-
-def _picture(files: Files, name: str, figure: Figure | None, alt: str, caption: str) -> Picture | None:
-    """The figure as the page embeds it; what it is as files of its own is added to ``files``."""
-    if figure is None:
-        return None
-    drawn = figures.rendered(figure)
-    files |= {f"{name}.{kind}": content for kind, content in drawn.items()}
-    return Picture(_uri(drawn["svg"], "image/svg+xml"), alt, caption)
-
-
-def _uri(content: bytes, kind: str) -> str:
-    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 def _bars_in_words(classes: Iterable[str], bars: Mapping[str, Any]) -> str:
@@ -260,32 +231,3 @@ def _about(runs: Iterable[StoredRun]) -> dict[str, str]:
             if field.split(".")[0] not in ("source", "data", "seconds", "started", "finished"):
                 seen.setdefault(field, {})[_told(value)] = None
     return {field: ", ".join(values) for field, values in seen.items()}
-
-
-def _render(content: Mapping[str, Any]) -> str:
-    jinja2 = require("jinja2", extra="report")
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("dissensus.report", package_path=""),
-        autoescape=True,  # names come from users' files
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return str(environment.get_template("page.html.j2").render(content))
-
-
-def _write(files: Files, folder: Path) -> None:
-    """All files, or none: they are written aside, which is where a disk is found to be full, and then moved."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".part-", dir=folder) as aside:
-            for name, content in files.items():
-                (Path(aside) / name).parent.mkdir(exist_ok=True)
-                (Path(aside) / name).write_bytes(content)
-            for name in files:
-                (folder / name).parent.mkdir(exist_ok=True)
-                (Path(aside) / name).replace(folder / name)
-    except OSError as error:
-        with suppress(OSError):
-            folder.rmdir()  # if it was made here, and so is empty
-        raise StoreError(f"cannot write the page to {folder}: {error.strerror or error}.") from None
