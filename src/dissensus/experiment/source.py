@@ -1,4 +1,4 @@
-"""Where data come from: a named set with its options, or a file of votes and one of inputs."""
+"""Where data come from: a named set with its options, or a file of votes and one of inputs or texts."""
 
 from __future__ import annotations
 
@@ -48,20 +48,27 @@ class Source(Part):
     name: DataName = None
     votes: FileName = None
     inputs: FileName = None
+    texts: FileName = None
+    encoder: Annotated[
+        Annotated[str, Field(min_length=1)] | None, Field(description="the folder of a text encoder, or its name")
+    ] = None
     options: LoadOptions = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _names_a_set_or_two_files(self) -> Self:
-        named = self.name is not None and self.votes is None and self.inputs is None
-        filed = self.name is None and self.votes is not None and self.inputs is not None
-        if not (named or filed):
-            raise sentence(f"give a name (one of: {', '.join(DATASETS)}), or two files: votes and inputs.")
+        files = [part for part in ("votes", "inputs", "texts") if getattr(self, part) is not None]
+        whole = not files if self.name is not None else files in (["votes", "inputs"], ["votes", "texts"])
+        if not whole:
+            raise sentence(
+                f"give a name (one of: {', '.join(DATASETS)}), or two files: votes and inputs, or votes and texts."
+            )
         if self.name is not None:
             of, allowed = self.name, list(signature(DATASETS[self.name]).parameters)
         else:
             from dissensus.votes import read_votes
 
             of, allowed = "files", [*_keywords(read_votes), *_keywords(own_data)]
+            allowed.remove("texts")  # a file, not an option
         for option in self.options:
             if option not in allowed:
                 raise sentence(unknown(f"option of {of}", option, allowed))
@@ -69,17 +76,18 @@ class Source(Part):
 
     def beside(self, folder: Path) -> Source:
         """The same, with relative paths taken from ``folder``."""
-        if self.votes is None or self.inputs is None:
-            return self
-        return Source(votes=str(folder / self.votes), inputs=str(folder / self.inputs), options=self.options)
+        files = {part: getattr(self, part) for part in ("votes", "inputs", "texts")}
+        if self.encoder is not None and (folder / self.encoder).is_dir():  # else it is a name
+            files["encoder"] = self.encoder
+        return self.model_copy(update={part: str(folder / path) for part, path in files.items() if path is not None})
 
     def load(self) -> Dataset:
         options: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()
         }
-        if self.votes is None or self.inputs is None:
+        if self.votes is None:
             return load(str(self.name), **options)
-        return own_data(self.votes, self.inputs, **options)
+        return own_data(self.votes, self.inputs, texts=self.texts, **options)
 
 
 def _keywords(function: Callable[..., Any]) -> list[str]:

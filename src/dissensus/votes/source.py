@@ -67,7 +67,7 @@ class TextTable(Table):
     def __post_init__(self) -> None:
         self.columns = next(self._rows())[1]
         if len(self.columns) < 2:
-            raise InputError(f"{self.name} has one column only, {self.columns[0]!r}; a table of votes has several.")
+            raise InputError(f"{self.name} has one column only, {self.columns[0]!r}; a table has several.")
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -1,0 +1,80 @@
+"""Texts from one table (CSV, TSV, JSON Lines, Parquet): an id a row, a text or two, and what must stay together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.base.errors import InputError
+from dissensus.base.files import existing_file
+from dissensus.datasets.groups import by_words
+from dissensus.datasets.texts import Texts
+from dissensus.votes.split import group_numbers
+
+if TYPE_CHECKING:
+    from dissensus.votes.source import Table
+
+ID = ("id", "item", "task")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table of texts by name; None: the usual names ``id``, ``text``, ``text_pair`` and ``group``."""
+
+    ids: str | None = None
+    text: str | None = None
+    text_pair: str | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True)
+class NamedTexts:
+    """Texts and their ids, in the order of the file."""
+
+    ids: list[str]
+    texts: Texts
+    groups: NDArray[np.int64]
+
+
+def read_texts(path: Path, columns: Columns, delimiter: str | None = None) -> NamedTexts:
+    """The texts of a table; an id may stand on several rows, as it does in a votes file, if its texts are the same.
+
+    Without a column ``group``, items whose first texts have the same words form one.
+    """
+    from dissensus.votes.source import Table, open_source  # needs Polars
+
+    table = open_source(existing_file(path, "table of texts"), delimiter)
+    if not isinstance(table, Table):
+        raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
+    places = _places(table, columns)
+    cells = dict(zip(places, table.cells(list(places.values())), strict=True))
+    rows: dict[str, tuple[Any, ...]] = {}
+    for row, (name, *said) in enumerate(zip(*(cells[role].to_list() for role in places), strict=True)):
+        if all(cell is None for cell in (name, *said)):
+            continue  # a blank line
+        for role, cell in zip(places, (name, *said), strict=True):
+            if cell is None or (role.startswith("text") and not isinstance(cell, str)):
+                told = "missing" if cell is None else f"{cell!r:.40}, which is no text"
+                raise InputError(f"{table.place(row)}: the {role} is {told}. Leave such items out, in the votes too.")
+        if rows.setdefault(str(name), tuple(said)) != tuple(said):
+            raise InputError(f"{table.place(row)}: item {name!r} stood there before, with another text or group.")
+    parts = dict(zip(list(places)[1:], zip(*rows.values(), strict=True), strict=True))
+    texts = Texts(parts["text"], parts.get("text_pair"))
+    groups = group_numbers([str(name) for name in parts["group"]]) if "group" in parts else by_words(texts.first)
+    return NamedTexts(list(rows), texts, groups)
+
+
+def _places(table: Table, columns: Columns) -> dict[str, int]:
+    """The position of every column that is there, that of the ids first."""
+    from dissensus.votes.ask import find, refuse_missing
+
+    usual = {"ids": ID, "text": ("text",), "text_pair": ("text_pair",), "group": ("group",)}
+    found = {role: find(table, role, getattr(columns, role), names) for role, names in usual.items()}
+    for role in ("ids", "text"):
+        if found[role] is None:
+            raise refuse_missing(table, role, usual[role])
+    return {role: place for role, place in found.items() if place is not None}
