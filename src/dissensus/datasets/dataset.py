@@ -16,8 +16,9 @@ from dissensus.datasets.texts import Texts
 from dissensus.votes import Votes
 from dissensus.votes.split import group_numbers
 
-# uint8 images (items, channels, height, width), float32 features (items, features), or texts
-Inputs: TypeAlias = NDArray[np.uint8] | NDArray[np.float32] | Texts
+# uint8 images (items, channels, height, width), float32 features (items, features), or texts; and texts as int32 tokens
+# (items, 2, length), which a model makes of them
+Inputs: TypeAlias = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.int32] | Texts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,7 +113,7 @@ def _check_inputs(inputs: object) -> None:
     if not isinstance(inputs, np.ndarray):
         raise InputError(f"inputs must be a NumPy array or Texts, but are of type {type(inputs).__name__}.")
     if (inputs.ndim, inputs.dtype) == (3, np.int32):
-        return  # tokens of texts, (items, 2, length), as a transformer takes them
+        return
     if (inputs.ndim, inputs.dtype) not in ((4, np.uint8), (2, np.float32)):
         raise InputError(
             "inputs must be images, uint8 (items, channels, height, width), or features, float32 (items, features), "

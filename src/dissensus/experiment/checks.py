@@ -13,6 +13,7 @@ from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.mistakes import Mistake
 from dissensus.experiment.parts import parts, strata
 from dissensus.experiment.plan import ModelPart, RecipePart, SplitPart
+from dissensus.experiment.seen import chosen
 from dissensus.targets import TARGETS
 
 
@@ -112,11 +113,13 @@ def method_mistakes(data: Dataset, methods: Iterable[str], target: str, hold: in
             yield Mistake(("methods",), f"methods: {method} with the target {target!r} and hold = {hold}: {error}")
 
 
-def model_mistakes(data: Dataset, model: ModelPart) -> Iterator[Mistake]:
-    """Models that do not exist or do not fit the inputs."""
+def model_mistakes(data: Dataset, model: ModelPart, encoder: str | None = None) -> Iterator[Mistake]:
+    """Models that do not exist or do not fit the inputs, and encoders that cannot be had."""
     from dissensus.models import make
 
     try:
-        make(model.name, data.array.shape[1:], data.votes.n_classes, **model.options)
+        chosen(model.name, model.options, data, encoder)
+        if not data.texts:
+            make(model.name, data.array.shape[1:], data.votes.n_classes, **model.options)
     except InputError as error:
         yield Mistake(("model",), f"model: {error}")

@@ -13,6 +13,9 @@
     [recipe]
     epochs = 30
 
+    [model]
+    name = "frozen"            # for texts; an encoder of one's own by its folder or hub name: encoder = "./encoder"
+
 :meth:`Comparison.read` reads it; with the data in hand, :meth:`Comparison.plans` makes one plan a run. The same file
 serves a single run: :meth:`Comparison.only` narrows it to one method, seed and number of votes. What it does not say of
 model and recipe comes from :mod:`dissensus.experiment.defaults`, field by field.
@@ -26,7 +29,7 @@ from math import comb
 from os import PathLike
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from dissensus.base.errors import PlanError
 from dissensus.base.files import existing_file
@@ -47,6 +50,7 @@ from dissensus.experiment.plan import (
     described,
     versions,
 )
+from dissensus.experiment.seen import chosen, is_place
 from dissensus.experiment.source import Source
 
 Value = TypeVar("Value", bound=Hashable)
@@ -102,6 +106,20 @@ class Comparison(Document):
     model: ModelPart | None = None
     recipe: RecipePart = RecipePart()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _encoder_is_a_file(cls, values: Any) -> Any:
+        """Where an encoder lies is written beside the model, or in its place, and kept with the other files."""
+        model, data = (values.get(part) if isinstance(values, dict) else None for part in ("model", "data"))
+        if not isinstance(model, dict) or not isinstance(data, dict):
+            return values
+        if is_place(model.get("name")):
+            model = {"encoder": model["name"]} | model | {"name": "fine-tuned"}
+        if "encoder" not in model:
+            return values
+        others = {key: value for key, value in model.items() if key != "encoder"}
+        return values | {"model": others, "data": data | {"encoder": model["encoder"]}}
+
     @classmethod
     def read(cls, path: str | PathLike[str], **changes: Any) -> Comparison:
         """The comparison in a TOML file, with ``changes`` in place of what it says; its paths are relative to it.
@@ -137,11 +155,12 @@ class Comparison(Document):
 
         Whatever in the data would make runs fail is said now, all at once.
         """
-        default = defaults_for(self.data.name, data)
-        model = self.model or ModelPart(name=default.model)
+        default = defaults_for(self.data.name, data, None if self.model is None else self.model.name)
+        asked = self.model or ModelPart(name=default.model)
         recipe = RecipePart(**{**default.recipe, **self.recipe.model_dump(exclude_unset=True)})
-        if mistakes := self._mistakes(data, model, recipe):
+        if mistakes := self._mistakes(data, asked, recipe):
             raise plan_error(f"the comparison on {data.name}", mistakes)
+        model = chosen(asked.name, asked.options, data, self.data.encoder)
         shared = {
             "data": described(data),
             "model": model.model_dump(),
@@ -181,5 +200,5 @@ class Comparison(Document):
             *checks.vote_mistakes(data, self.votes, self.draw),
             *checks.method_mistakes(data, self.methods, self.target, self.hold),
             *checks.recipe_mistakes(data, recipe),
-            *checks.model_mistakes(data, model),
+            *checks.model_mistakes(data, model, self.data.encoder),
         ]

@@ -10,6 +10,7 @@ from dissensus.datasets import Dataset
 from dissensus.experiment.parts import Parts, given_votes, parts
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.run import device, job_of, one_thread
+from dissensus.experiment.seen import seen
 from dissensus.votes import Votes
 
 if TYPE_CHECKING:
@@ -21,12 +22,12 @@ ITEMS = 16  # to begin with: two epochs of them are a second and a half of resne
 LONG_ENOUGH = 0.1  # seconds of an epoch; with 16 glyphs it takes 5 ms, most of it not for the items: 4 times too much
 
 
-def cpu_note(plans: Sequence[Plan], data: Dataset, jobs: int = 1) -> str | None:
+def cpu_note(plans: Sequence[Plan], data: Dataset, jobs: int = 1, encoder: str | None = None) -> str | None:
     """What to know before starting these plans on a CPU, if they take more than an hour. They are taken to be alike."""
     if not plans or device() != "cpu" or len(data) * plans[0].recipe.epochs * len(plans) < EASY:
         return None
     beside = min(jobs, len(plans), os.cpu_count() or 1)
-    seconds = seconds_on_cpu(plans[0], data) * len(plans) / beside
+    seconds = seconds_on_cpu(plans[0], data, encoder) * len(plans) / beside
     if seconds < WORTH_A_NOTE:
         return None
     runs = "1 run" if len(plans) == 1 else f"{len(plans)} runs"
@@ -36,17 +37,17 @@ def cpu_note(plans: Sequence[Plan], data: Dataset, jobs: int = 1) -> str | None:
     )
 
 
-def seconds_on_cpu(plan: Plan, data: Dataset) -> float:
+def seconds_on_cpu(plan: Plan, data: Dataset, encoder: str | None = None) -> float:
     """From epochs on more and more of the items, until one takes long enough to be timed."""
-    items = ITEMS
+    items, data = ITEMS, seen(plan.model, data, encoder)
     while True:
-        seconds, share = _tried(plan, data, items)
+        seconds, share = _tried(plan, data, items, encoder)
         if seconds >= LONG_ENOUGH or share == 1:
             return seconds * share * plan.recipe.epochs
         items *= 4
 
 
-def _tried(plan: Plan, data: Dataset, items: int) -> tuple[float, int]:
+def _tried(plan: Plan, data: Dataset, items: int, encoder: str | None) -> tuple[float, int]:
     """The seconds of an epoch on one of so many items of each part; the second epoch, which warms nothing up."""
     split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
     share = max(1, len(split.train) // items)
@@ -54,14 +55,14 @@ def _tried(plan: Plan, data: Dataset, items: int) -> tuple[float, int]:
     train, select = given_votes(data.votes, few, plan.votes, plan.draw, plan.seeds.split)
     recipe = plan.recipe.model_copy(update={"epochs": 2, "lr": 1e-9})  # a rate at which nothing can diverge
     with one_thread():
-        fitted = trained(plan.model_copy(update={"recipe": recipe}), data, few, train, select)
+        fitted = trained(plan.model_copy(update={"recipe": recipe}), data, few, train, select, encoder)
     return float(fitted.history[-1]["seconds"]), share
 
 
-def trained(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes) -> Fitted:
+def trained(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes, encoder: str | None = None) -> Fitted:
     from dissensus.training import fit_many
 
-    (fitted,) = fit_many([job_of(plan, data, split, train, select)])
+    (fitted,) = fit_many([job_of(plan, data, split, train, select, encoder)])
     return fitted
 
 

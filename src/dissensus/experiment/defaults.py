@@ -47,6 +47,26 @@ DEFAULTS = {"cifar10h": CIFAR, "cifar10n": CIFAR}
 SMALL = {"epochs": 30, "batch_size": 64, "lr": 0.05}  # a few thousand items on a CPU
 
 
-def defaults_for(name: str | None, data: Dataset) -> Defaults:
-    """Those of the named set; of any other, and of a user's own files (no name), by the kind of their inputs."""
+# A head on a frozen encoder, and an encoder that is fine-tuned with it, on a few thousand texts.
+TEXT = {
+    "frozen": {"epochs": 40, "batch_size": 64, "lr": 1e-3, "weight_decay": 0.01, "optimizer": "adamw"},
+    "fine-tuned": {
+        "epochs": 10,
+        "batch_size": 32,
+        "lr": 5e-5,
+        "weight_decay": 0.01,
+        "optimizer": "adamw",
+        "schedule": "linear",
+        "warmup": 0.1,
+    },
+}
+
+
+def defaults_for(name: str | None, data: Dataset, model: str | None = None) -> Defaults:
+    """Those of the named set; of any other, and of a user's own files (no name), by the kind of their inputs.
+
+    For texts the recipe is that of the model that was asked for, if one was.
+    """
+    if data.texts:
+        return Defaults("frozen", TEXT.get(model or "frozen", {}))
     return DEFAULTS.get(name or "") or Defaults("small-cnn" if data.images else "mlp", SMALL)

@@ -67,9 +67,13 @@ class SplitPart(Part):
 
 
 class ModelPart(Part):
-    """A model of :data:`dissensus.models.MODELS` and its options."""
+    """A model of :data:`dissensus.models.MODELS`, or of :data:`dissensus.models.text.TEXT_MODELS`, and its options.
+
+    An encoder of texts is among the options by its content. What it is called is for whoever reads the plan.
+    """
 
     name: Text
+    encoder: Annotated[Text | None, Field(description="the folder of a text encoder, or its name")] = None
     options: Options = Field(default_factory=dict)
 
 
@@ -168,8 +172,8 @@ class Plan(Document):
     def name(self) -> str:
         """16 hex digits that stand for the content."""
         content = self.to_dict()
-        for told in ("name", "classes", "ordered"):
-            del content["data"][told]
+        for part, told in (("data", "name"), ("data", "classes"), ("data", "ordered"), ("model", "encoder")):
+            del content[part][told]
         return content_name(content, FIRST)
 
 
@@ -183,10 +187,11 @@ def described(data: Dataset) -> dict[str, Any]:
 def versions(method: str, model: str) -> dict[str, int]:
     """What the names of a plan mean in this release."""
     from dissensus.models import MODELS  # needs torch
+    from dissensus.models.text import TEXT_MODELS
 
     return {
         "delivery": DELIVERIES[METHODS[method].delivery].version,
-        "model": MODELS[model].version,
+        "model": (MODELS[model] if model in MODELS else TEXT_MODELS[model]).version,
         "recipe": Recipe.version,
     }
 
