@@ -96,3 +96,16 @@ def test_a_checkpoint_that_cannot_be_read_has_no_epochs(tmp_path):
     assert epochs_saved(path) == 0
     path.write_bytes(b"\x00" * 20)
     assert epochs_saved(path) == 0
+
+
+def test_looking_inside_models_takes_a_time_of_its_own(plan, tmp_path):
+    store, kind = RunStore(tmp_path), kind_of(plan)
+    about = {"device": "cpu", "width": 1, "seconds": 30.0, "looking": 10.0, "resumed_at": None}
+    with store.claim(plan.name) as staging:
+        write_run(staging, plan.to_dict(), about, [], {})
+    paces = Paces()
+    paces.recall(store, {kind}, "cpu", 1, look=lambda run: "curvature")
+    assert paces.seconds(kind, 2) == 20  # and not 30
+    assert [paces.looking(kind, look) for look in ("curvature", "maps", None)] == [10, None, 0]
+    paces.learn(kind, Event("done", plan.name, "soft", 0, "all", of=2, pace=1.0, looking=4.0), look="curvature")
+    assert paces.looking(kind, "curvature") == 4

@@ -14,7 +14,9 @@ import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.experiment import Comparison, Event, Plan, compare
-from dissensus.records import RunStore
+from dissensus.experiment.budget import Budget
+from dissensus.experiment.sweep import Course
+from dissensus.records import Diagnosis, RunStore
 
 SWEEP = """
 import sys
@@ -495,3 +497,60 @@ def test_numbers_of_runs_must_be_positive(source, tmp_path):
         compare([], source, RunStore(tmp_path), width=0)
     with pytest.raises(InputError, match="a budget must be a number of seconds above 0, but is 0"):
         compare([], source, RunStore(tmp_path), budget=0)
+
+
+def looks_at(subject):
+    """For a table by runs: a number of its own, one of a certain epoch, and arrays."""
+    from dissensus.experiment.subject import Kept
+
+    assert len(subject.labels) == len(subject.inputs)
+    yield Diagnosis("items", float(len(subject.inputs)), np.nan, np.nan, len(subject.inputs))
+    for weights in subject.weights:
+        yield Diagnosis("of_an_epoch", 1.0, np.nan, np.nan, 1, weights=weights)
+        yield Kept("once", np.full(2, 7.0), weights)
+    yield Kept("rows", np.zeros((2, 3), np.float16))
+
+
+def test_runs_are_looked_into_as_a_table_says(data, source, tiny, tmp_path):
+    plans, store = tiny.plans(data), RunStore(tmp_path / "runs")
+    one, *others = plans
+    outcome = compare(plans, source, store, jobs=1, diagnose={one.name: looks_at})
+    assert not outcome.failed
+    for weights in ("best", "last"):
+        names = [row.name for row in store.read(one.name).diagnostics() if row.weights == weights]
+        assert sorted(names) == ["items", "of_an_epoch"]
+        arrays = store.read(one.name).predictions
+        assert arrays[f"{weights}_rows"].dtype == np.float16
+        np.testing.assert_array_equal(arrays[f"{weights}_once"], [7.0, 7.0])
+    assert 0 < store.read(one.name).about["looking"] < store.read(one.name).about["seconds"]
+    for other in others:
+        assert store.read(other.name).diagnostics() == []
+        assert store.read(other.name).about["looking"] == 0
+
+
+def test_a_budget_counts_the_looks_inside(data, tiny, tmp_path):
+    plans = {plan.name: plan for plan in tiny.plans(data)[:2]}
+    first, second = plans
+    course = Course(plans, RunStore(tmp_path), Budget(1000.0), look=lambda run: looks_at)
+    assert course.fits(first)  # nothing is known yet
+    course.paces.known[course.kinds[first]] = {1: 10.0}
+    course.paces.looks[course.kinds[first], looks_at] = 600.0
+    assert course.fits(first)
+    course.shares = True
+    course.tell(Event("epoch", first, "soft", 0, "all", of=2, epoch=1, pace=10.0))
+    assert not course.fits(second)  # two looks one after the other do not fit, where the models share a device
+    course.shares = False
+    assert course.fits(second)
+    assert course.seconds_left() == 10 + 20 + 1200
+    course.budget.began -= 500
+    assert course.stop()  # the next epoch is the last one of the first run, and then there is no time to look
+
+
+def test_an_epoch_before_the_last_ones_is_still_made(data, tiny, tmp_path):
+    (first, plan), *_ = ((plan.name, plan) for plan in tiny.plans(data))
+    plan = plan.model_copy(update={"recipe": plan.recipe.model_copy(update={"epochs": 200})})
+    course = Course({first: plan}, RunStore(tmp_path), Budget(1000.0), look=lambda run: looks_at)
+    course.paces.looks[course.kinds[first], looks_at] = 300.0
+    course.budget.began -= 800
+    course.tell(Event("epoch", first, "soft", 0, "all", of=200, epoch=100, pace=10.0))
+    assert not course.stop()

@@ -7,7 +7,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -103,29 +103,45 @@ class Paces:
     def __init__(self) -> None:
         self.known: dict[str, dict[int, float]] = {}
         self.finished: set[tuple[str, int]] = set()
+        self.looks: dict[tuple[str, Hashable], float] = {}  # seconds inside a model, by what is looked for
 
-    def recall(self, store: RunStore, kinds: Iterable[str], device: str, width: int) -> None:
-        """Look at runs of these kinds that were made in the same way on the same device."""
+    def recall(
+        self,
+        store: RunStore,
+        kinds: Iterable[str],
+        device: str,
+        width: int,
+        look: Callable[[str], Hashable] = lambda run: None,
+    ) -> None:
+        """Look at runs of these kinds that were made in the same way on the same device.
+
+        ``look`` says what is looked for in a run of this name, which takes a time of its own.
+        """
         sought = set(kinds)
         for name in store:
-            if not sought:
-                return
             try:
                 plan, about = store.read(name).plan, store.read(name).about
             except StoreError:
                 continue  # damaged, which whoever needs it will say
-            kind = kind_of(plan)
+            kind, looking = kind_of(plan), about.get("looking") or 0.0
             if kind in sought and about.get("device") == device and about.get("width") == width:
                 epochs = plan["recipe"]["epochs"] - (about.get("resumed_at") or 0)
-                self.known[kind] = {width: about["seconds"] / max(1, epochs)}
-                sought.remove(kind)
+                self.known.setdefault(kind, {width: (about["seconds"] - looking) / max(1, epochs)})
+                if looking:
+                    self.looks.setdefault((kind, look(name)), looking)
 
-    def learn(self, kind: str, event: Event, together: int = 1) -> None:
+    def learn(self, kind: str, event: Event, together: int = 1, look: Hashable = None) -> None:
         """The pace of a run among so many. One that is done knows better than one under way."""
+        if event.looking is not None:
+            self.looks[kind, look] = event.looking
         if event.pace is not None and (event.kind == "done" or (kind, together) not in self.finished):
             self.known.setdefault(kind, {})[together] = event.pace
         if event.kind == "done":
             self.finished.add((kind, together))
+
+    def looking(self, kind: str, look: Hashable) -> float | None:
+        """How long it takes to look for this inside a model."""
+        return 0.0 if look is None else self.looks.get((kind, look))
 
     def seconds(self, kind: str, epochs: int, together: int = 1) -> float | None:
         paces = self.known.get(kind)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from dissensus.experiment.clock import Clock
 from dissensus.experiment.plan import Plan
 
 Kind = Literal["skipped", "started", "epoch", "done", "stopped", "failed"]
@@ -25,10 +25,11 @@ class Event:
     of: int  # epochs of the plan
     epoch: int = 0  # epochs done
     soft_nll: float | None = None
-    seconds: float = 0.0  # since it was started, in this call
+    seconds: float = 0.0  # of training since it was started, in this call
     message: str = ""  # why it failed
     resumed_at: int = 0  # epochs that were done before this call
     pace: float | None = None  # seconds an epoch
+    looking: float | None = None  # seconds that were spent inside its model, once it is done
     rate: float | None = None  # training items a second
     sweep_left: float | None = None  # seconds that the whole sweep will take from now on
 
@@ -44,15 +45,17 @@ Progress = Callable[[Event], None]
 class Teller:
     """Tells of one run, from its start to its end."""
 
-    def __init__(self, plan: Plan, tell: Progress, items: int = 0, resumed_at: int = 0) -> None:
-        self.tell, self.items = tell, items
+    def __init__(
+        self, plan: Plan, tell: Progress, items: int = 0, resumed_at: int = 0, clock: Clock | None = None
+    ) -> None:
+        self.tell, self.items, self.clock = tell, items, clock or Clock()
         self.event = replace(event_of(plan, "started"), resumed_at=resumed_at, epoch=resumed_at)
-        self.started = time.monotonic()
+        self.started = self.clock()
         self.first: tuple[int, float] | None = None  # the first epoch in a row, and when it was over
 
-    def __call__(self, kind: Kind, message: str = "") -> None:
-        seconds = time.monotonic() - self.started
-        self.event = replace(self.event, kind=kind, seconds=seconds, message=message)
+    def __call__(self, kind: Kind, message: str = "", looking: float | None = None) -> None:
+        seconds = self.clock() - self.started
+        self.event = replace(self.event, kind=kind, seconds=seconds, message=message, looking=looking)
         if kind == "done":
             self._at(seconds / max(1, self.event.of - self.event.resumed_at))
         self.tell(self.event)
@@ -61,7 +64,7 @@ class Teller:
         """A row of the history. The first one knows how long it took, since much goes before it; the others are timed
         from its end, so that what lies between epochs counts.
         """
-        done, now = int(row["epoch"]) + 1, time.monotonic()
+        done, now = int(row["epoch"]) + 1, self.clock()
         if self.first is None or done <= self.event.epoch:  # a run that lacked GPU memory starts again
             self.first = done, now
             self._at(float(row["seconds"]))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from dissensus.base.errors import DissensusError, StoreError
 from dissensus.datasets import Dataset
+from dissensus.experiment.clock import Clock
 from dissensus.experiment.events import Progress, Teller
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.run import Begun, How, begin, one_thread
+from dissensus.experiment.run import Begun, How, Looked, begin, one_thread
 from dissensus.experiment.source import Source
 from dissensus.experiment.writer import Writer, at_once
 from dissensus.records import RunStore
@@ -28,7 +29,8 @@ class Maker:
         self.data: Dataset | None = None
         self.under_way: dict[str, tuple[Begun, Teller]] = {}
         self.written: dict[str, Future[str]] = {}  # or about to be
-        self.undiagnosed: dict[str, Exception] = {}
+        self.looked: dict[str, Looked] = {}
+        self.clock = Clock()
 
     def __call__(
         self,
@@ -66,10 +68,11 @@ class Maker:
             try:
                 if self.data is None:
                     self.data = self.source.load()
-                begun = begin(plan, self.data, self.store, self.how, self.source.model_dump(exclude_defaults=True))
+                source = self.source.model_dump(exclude_defaults=True)
+                begun = begin(plan, self.data, self.store, self.how, source, self.clock)
                 if begun is None:
                     continue
-                teller = Teller(plan, tell, len(begun.split.train), begun.resumed_at)
+                teller = Teller(plan, tell, len(begun.split.train), begun.resumed_at, self.clock)
                 self.under_way[plan.name] = begun, teller
                 teller("started")
                 job = begun.job(teller.epoch, tag=plan.name)
@@ -85,9 +88,8 @@ class Maker:
         begun, teller = self.under_way[name]
         if ended.fitted is not None:
             try:
-                if (error := begun.diagnose(ended.fitted)) is not None:
-                    self.undiagnosed[name] = error
-                self.written[name] = self.writer(begun.staging, name, begun.content(ended.fitted))
+                looked = self.looked[name] = begun.diagnose(ended.fitted)
+                self.written[name] = self.writer(begun.staging, name, begun.content(ended.fitted, looked))
             except Exception as error:  # such as no room for the weights
                 self._fail(name, error, teller)
         elif isinstance(ended.error, Stopped):
@@ -99,20 +101,19 @@ class Maker:
     def _publish(self) -> None:
         """Make runs of what has been written by now."""
         for name in [name for name, future in self.written.items() if future.done()]:
-            future = self.written.pop(name)
+            future, looked = self.written.pop(name), self.looked.pop(name)
             begun, teller = self.under_way[name]
             if (error := future.exception()) is not None:
                 self._fail(name, error, teller)
                 continue
             del self.under_way[name]
             begun.claim.close()
-            undiagnosed = self.undiagnosed.pop(name, None)
             if future.result():
                 teller("failed", f"it is done and kept, but could not be scored.\n{future.result()}")
-            elif undiagnosed is not None:
-                teller("failed", f"it is done and kept, but could not be diagnosed.\n{_told(undiagnosed)}")
+            elif looked.error is not None:
+                teller("failed", f"it is done and kept, but could not be diagnosed.\n{_told(looked.error)}")
             else:
-                teller("done")
+                teller("done", looking=looked.seconds)
 
     def _fail(self, name: str, error: BaseException, teller: Teller) -> None:
         self._discard(name, error)

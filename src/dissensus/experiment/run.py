@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -19,17 +18,16 @@ from dissensus.datasets import Dataset
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.about import about
 from dissensus.experiment.budget import epochs_saved
+from dissensus.experiment.clock import Clock
 from dissensus.experiment.parts import Parts, given_votes, parts, reference_labels
 from dissensus.experiment.plan import Plan, described, versions
-from dissensus.experiment.seen import factory, seen
-from dissensus.experiment.subject import Diagnose, Subject, dynamics_of
+from dissensus.experiment.subject import Diagnose, Kept, Subject, dynamics_of
 from dissensus.records import Diagnosis, RunStore, Weights, write_diagnostics, write_run
 from dissensus.targets import TARGETS
 from dissensus.training import Engine, Seeds
 from dissensus.votes import Votes
 
 if TYPE_CHECKING:  # torch takes two seconds to import, and only carrying out needs it
-    from dissensus.evaluation import Predictions
     from dissensus.training import Fitted, Job
 
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of an unfinished run
@@ -47,7 +45,20 @@ class How:
     features: bool = False  # keep what enters the last layer
     keep_model: bool = False  # keep the weights of the best epoch
     every: float = 60.0  # seconds between checkpoints
-    diagnose: Diagnose | None = None  # what to look for in the model before it is gone
+    diagnose: Diagnose | Mapping[str, Diagnose] | None = None  # what to look for in a model before it is gone
+
+    def look(self, run: str) -> Diagnose | None:
+        """What to look for in this run: the same in every one, or what stands under its name."""
+        return self.diagnose.get(run) if isinstance(self.diagnose, Mapping) else self.diagnose
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What came of looking inside a model: arrays to keep with its predictions, or what went wrong."""
+
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    seconds: float = 0.0
+    error: Exception | None = None
 
 
 def carry_out(
@@ -89,11 +100,11 @@ def carry_out(
         if ended.fitted is None:
             assert ended.error is not None
             raise ended.error
-        undiagnosed = begun.diagnose(ended.fitted)
-        write_run(begun.staging, **begun.content(ended.fitted))
+        looked = begun.diagnose(ended.fitted)
+        write_run(begun.staging, **begun.content(ended.fitted, looked))
     records_of(store.read(plan.name))  # derived from what is on disk by now: a metric that fails loses no run
-    if undiagnosed is not None:
-        raise undiagnosed
+    if looked.error is not None:
+        raise looked.error
     return plan.name
 
 
@@ -122,69 +133,82 @@ class Begun:
     staging: Path
     checkpoint: Path
     resumed_at: int  # epochs that were done before
-    started: float
+    clock: Clock
+    started: float  # by that clock
 
     def job(self, progress: Callable[[Row], Any] | None = None, tag: Any = None) -> Job:
         from dissensus.training import Checkpoint
 
-        job = job_of(self.plan, self.data, self.split, self.train, self.select, _encoder(self.source))
+        job = job_of(self.plan, self.data, self.split, self.train, self.select)
         checkpoint = Checkpoint(self.checkpoint, self.how.every)
         return replace(job, progress=progress, checkpoint=checkpoint, features=self.how.features, tag=tag)
 
-    def diagnose(self, fitted: Fitted) -> Exception | None:
-        """Look inside the model while it is here, and leave what is found in ``staging``; returns what went wrong.
+    def diagnose(self, fitted: Fitted) -> Looked:
+        """Look inside the model while it is here, and leave the numbers that are found in ``staging``.
 
         Only a disk that cannot be written is raised: it fails the run as well.
         """
-        if self.how.diagnose is None:
-            return None
-        try:
-            found = [*dynamics_of(fitted.history, len(self.split.evaluation)), *self._found_inside(fitted)]
-        except Exception as error:
-            return error
-        write_diagnostics(self.staging / "diagnostics.csv", found)
-        return None
+        look = self.how.look(self.plan.name)
+        if look is None:
+            return Looked()
+        with self.clock.standing() as seconds:
+            try:
+                inside = list(self._found_inside(fitted, look))
+                numbers = [one for one in inside if isinstance(one, Diagnosis)]
+                found = [*dynamics_of(fitted.history, len(self.split.evaluation)), *numbers]
+            except Exception as error:
+                return Looked(error=error)
+            write_diagnostics(self.staging / "diagnostics.csv", found)
+            arrays = {f"{one.weights}_{one.name}": one.array for one in inside if isinstance(one, Kept)}
+            return Looked(arrays, seconds())
 
-    def _found_inside(self, fitted: Fitted) -> Iterator[Diagnosis]:
-        assert self.how.diagnose is not None
+    def _found_inside(self, fitted: Fitted, look: Diagnose) -> Iterator[Diagnosis | Kept]:
+        """At the best and at the last epoch; once where they are the same."""
+        assert fitted.best is not None
+        assert fitted.last is not None
         assert fitted.best_state is not None
         human = self.data.votes.take(self.split.evaluation).frequencies()
         inputs, train = (self.data.array[part] for part in (self.split.evaluation, self.split.train))
-        subject = Subject(deepcopy(fitted.model).eval(), fitted.prepare, inputs, human, train)
-        last = fitted.model.state_dict()
-        found: dict[int, list[Diagnosis]] = {}  # by epoch: the best may be the last
-        stages: list[tuple[Weights, Predictions | None, Any]] = [
-            ("best", fitted.best, fitted.best_state),
-            ("last", fitted.last, last),
+        labels = reference_labels(self.data)[self.split.evaluation]
+        subject = Subject(deepcopy(fitted.model).eval(), fitted.prepare, inputs, human, train, labels)
+        stages: list[tuple[tuple[Weights, ...], Any]] = [
+            (("best",), fitted.best_state),
+            (("last",), fitted.model.state_dict()),
         ]
-        for weights, told, state in stages:
-            assert told is not None
-            if told.epoch not in found:
-                subject.model.load_state_dict(state)
-                found[told.epoch] = list(self.how.diagnose(subject))
-            yield from (replace(one, weights=weights) for one in found[told.epoch])
+        if fitted.best.epoch == fitted.last.epoch:
+            stages = [(("best", "last"), fitted.best_state)]
+        for whose, state in stages:
+            subject.model.load_state_dict(state)
+            for one in look(replace(subject, weights=whose)):
+                yield from [one] if one.weights else (replace(one, weights=weights) for weights in whose)
 
-    def content(self, fitted: Fitted) -> dict[str, Any]:
+    def content(self, fitted: Fitted, looked: Looked = Looked()) -> dict[str, Any]:  # noqa: B008 (frozen)
         """What is written of the run, as :func:`~dissensus.records.write_run` takes it; weights are written here."""
         if self.how.keep_model:
             _save_weights(self.staging / WEIGHTS, fitted)
-        seconds = time.perf_counter() - self.started
+        seconds = self.clock() - self.started + looked.seconds
         beside = about(seconds, fitted.model, self.source) | {
+            "looking": round(looked.seconds, 3),  # of the seconds, those spent inside the model
             "engine": asdict(self.how.engine),
             "width": self.how.width,
             "resumed_at": self.resumed_at or None,
         }
-        predictions = _predictions(self.data, self.split, self.select, fitted)
+        predictions = _predictions(self.data, self.split, self.select, fitted) | dict(looked.arrays)
         return {"plan": self.plan.to_dict(), "about": beside, "history": fitted.history, "predictions": predictions}
 
 
 def begin(
-    plan: Plan, data: Dataset, store: RunStore, how: How, source: Mapping[str, Any] | None = None
+    plan: Plan,
+    data: Dataset,
+    store: RunStore,
+    how: How,
+    source: Mapping[str, Any] | None = None,
+    clock: Clock | None = None,
 ) -> Begun | None:
     """Claim a run and lay out what it takes; None if it is done, or if another live process is making it."""
-    started = time.perf_counter()
+    clock = clock or Clock()
+    started = clock()
     refuse_other_meaning(plan, data)
-    data = seen(plan.model, data, _encoder(source))
     with ExitStack() as claim:
         staging = claim.enter_context(store.claim(plan.name))
         if staging is None:
@@ -194,7 +218,7 @@ def begin(
         checkpoint = store.unfinished(plan.name) / CHECKPOINT
         done = epochs_saved(checkpoint)
         mine = claim.pop_all()
-    return Begun(plan, data, split, train, select, how, source, mine, staging, checkpoint, done, started)
+    return Begun(plan, data, split, train, select, how, source, mine, staging, checkpoint, done, clock, started)
 
 
 def refuse_other_meaning(plan: Plan, data: Dataset) -> None:
@@ -241,16 +265,17 @@ def device_name() -> str:
     return torch.cuda.get_device_name() if device() == "cuda" else "cpu"
 
 
-def job_of(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes, encoder: str | None = None) -> Job:
-    """The plan's training on these parts of the data, as its model sees them, with the votes that it may look at."""
+def job_of(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes) -> Job:
+    """The plan's training on these parts, with the votes that it may look at."""
+    from dissensus.models import make
     from dissensus.training import Job
 
     method = METHODS[plan.method]
     # shares are what votes give by themselves, and multipass needs votes
     target = train if plan.target == "shares" else TARGETS[plan.target](train)
-    make = factory(plan.model, data, encoder)
+    factory = make(plan.model.name, data.array.shape[1:], data.votes.n_classes, **plan.model.options)
     return Job(
-        lambda: make().to(device()),
+        lambda: factory().to(device()),
         data.array[split.train],
         DELIVERIES[method.delivery](target, seed=plan.seeds.delivery, hold=plan.hold),
         replace(plan.recipe.as_recipe(), **method.recipe),
@@ -258,11 +283,6 @@ def job_of(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes,
         held_out=(data.array[split.evaluation], data.votes.take(split.evaluation).frequencies()),
         select_on=(data.array[split.select], select.frequencies()) if len(split.select) else None,
     )
-
-
-def _encoder(source: Mapping[str, Any] | None) -> str | None:
-    """Where the encoder lies, if it is not the default one."""
-    return (source or {}).get("encoder")
 
 
 def _predictions(data: Dataset, split: Parts, select: Votes, fitted: Fitted) -> dict[str, NDArray[Any]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dissensus.base.errors import InputError
 from dissensus.datasets import load_images
 from dissensus.diagnostics.dynamics import dynamics
-from dissensus.records import Diagnosis
+from dissensus.records import Diagnosis, Weights
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -29,6 +29,8 @@ class Subject:
     inputs: NDArray[Any]  # of the evaluation items
     human: NDArray[np.float64]  # all votes on them
     train: NDArray[Any]  # inputs of the training items
+    labels: NDArray[np.int64]  # of the evaluation items: the class with most votes
+    weights: tuple[Weights, ...] = ("best",)  # whose they are: the best epoch's, the last one's, or both in one
 
     def prepared(self, inputs: NDArray[Any]) -> Tensor:
         """Inputs as the model takes them, in host memory: sets of images need not fit on the device."""
@@ -40,7 +42,16 @@ class Subject:
         return torch.cat([self.prepare(x.to(device)).cpu() for x in torch.as_tensor(inputs).split(2000)])
 
 
-Diagnose = Callable[[Subject], Iterable[Diagnosis]]
+@dataclass(frozen=True)
+class Kept:
+    """An array from inside a model, kept with the predictions of its run: "maps" as ``best_maps`` and ``last_maps``."""
+
+    name: str
+    array: NDArray[Any]
+    weights: Weights = ""  # whose, where they are not simply those of the subject
+
+
+Diagnose = Callable[[Subject], Iterable[Diagnosis | Kept]]
 
 
 def look_inside(subject: Subject, outside: Sequence[str] = (), precision: str = "fp32") -> list[Diagnosis]:

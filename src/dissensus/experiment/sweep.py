@@ -7,7 +7,7 @@ trains ``width`` runs side by side; on CPUs ``jobs`` processes train one each.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
@@ -28,6 +28,7 @@ from dissensus.records import RunStore
 from dissensus.training import Engine
 
 LOOK_AGAIN = 0.5  # seconds between looks at runs that another command is making
+NEARLY = 2  # epochs before the end: a run side by side with others may be one ahead of what it has told
 
 Say = Callable[[str], object]
 
@@ -57,7 +58,7 @@ def compare(
     keep_model: bool = False,
     every: float = 60.0,
     say: Say | None = None,
-    diagnose: Diagnose | None = None,
+    diagnose: Diagnose | Mapping[str, Diagnose] | None = None,
 ) -> Outcome:
     """Carry out the plans that are not done yet: on a GPU ``width`` side by side, else in ``jobs`` processes.
 
@@ -66,7 +67,8 @@ def compare(
     not fit in what is left, those under way write their checkpoints, and ``left`` of the outcome names what remains. On
     SIGTERM it stops like that, too, and on Ctrl-C where a GPU makes epochs short (else it stops at once); then
     KeyboardInterrupt is raised. ``features``, ``keep_model`` and ``diagnose`` are those of
-    :func:`~dissensus.experiment.carry_out`; other processes must be able to import ``diagnose``, so it is no lambda.
+    :func:`~dissensus.experiment.carry_out`; other processes must be able to import ``diagnose``, so it is no lambda. It
+    may be a table by the names of runs, where not all are looked into alike; the budget counts the time it takes.
 
     A run that fails is reported, with the reason, and the others go on; where the store itself cannot be written, the
     sweep ends with that error. ``say`` is given a line where less GPU memory than hoped for slows the sweep down.
@@ -74,12 +76,13 @@ def compare(
     for name, number in (("jobs", jobs), ("width", width)):
         if number < 1:
             raise InputError(f"{name} must be a whole number of at least 1, but is {number}.")
-    course = Course({plan.name: plan for plan in plans}, store, Budget(budget), progress)
+    how = How(engine, width, features, keep_model, every, diagnose)
+    course = Course({plan.name: plan for plan in plans}, store, Budget(budget), progress, how.look)
     course.skip_done()
     if course.waiting:
         refuse_other_machine(course.waiting.values())
         on_gpu = device() == "cuda"
-        how = How(engine, width if on_gpu else 1, features, keep_model, every, diagnose)
+        how = replace(how, width=width if on_gpu else 1)
         course.beside, course.shares = min(width if on_gpu else jobs, len(course.waiting)), on_gpu
         course.recall(device_name(), how.width)
         with until_signal(SIGTERM, *([SIGINT] if on_gpu else [])) as course.signalled:
@@ -99,9 +102,14 @@ class Course:
     """How a sweep stands: which runs are still to be made, how long they will take, and whether to go on."""
 
     def __init__(
-        self, plans: dict[str, Plan], store: RunStore, budget: Budget, progress: Progress | None = None
+        self,
+        plans: dict[str, Plan],
+        store: RunStore,
+        budget: Budget,
+        progress: Progress | None = None,
+        look: Callable[[str], Diagnose | None] = lambda run: None,
     ) -> None:
-        self.store, self.budget, self.progress = store, budget, progress
+        self.store, self.budget, self.progress, self.look = store, budget, progress, look
         self.waiting = plans  # those that have not ended, under way or not
         self.ended: list[Event] = []
         self.kinds = {name: kind_of(plan) for name, plan in plans.items()}
@@ -124,10 +132,10 @@ class Course:
 
     def recall(self, device: str, width: int) -> None:
         with suppress(StoreError):  # no estimate then, and whoever writes to it says what is wrong
-            self.paces.recall(self.store, {self.kinds[name] for name in self.waiting}, device, width)
+            self.paces.recall(self.store, {self.kinds[name] for name in self.waiting}, device, width, self.look)
 
     def tell(self, event: Event) -> None:
-        self.paces.learn(self.kinds[event.run], event, self.together(event.run))
+        self.paces.learn(self.kinds[event.run], event, self.together(event.run), self.look(event.run))
         if event.kind in ENDS:
             self.under_way.pop(event.run, None)
             if event.kind != "stopped":
@@ -141,29 +149,52 @@ class Course:
             self.progress(replace(event, sweep_left=self.seconds_left()))
 
     def seconds_left(self) -> float | None:
-        """What the runs that wait or are under way will take together, those that go side by side shared out."""
+        """What the runs that wait or are under way will take together, those that go side by side shared out.
+
+        Inside models one looks at a time on a GPU, and as many as are trained on CPUs.
+        """
         together = self.beside if self.shares else 1
-        known = [seconds for name in self.waiting if (seconds := self.seconds(name, together)) is not None]
-        if len(known) < len(self.waiting):
+        training, looking = (
+            [one for name in self.waiting if (one := seconds(name)) is not None]
+            for seconds in (lambda name: self.seconds(name, together), self.looking)
+        )
+        if min(len(training), len(looking)) < len(self.waiting):
             return None
-        return max(sum(known) / self.beside, max(known, default=0.0))
+        inside = sum(looking) / (1 if self.shares else self.beside)
+        return max(sum(training) / self.beside, max(training, default=0.0)) + inside
 
     def seconds(self, name: str, together: int) -> float | None:
         epochs = self.waiting[name].recipe.epochs - self.epochs.get(name, 0)
         return self.paces.seconds(self.kinds[name], epochs, together)
+
+    def looking(self, name: str) -> float | None:
+        """How long it will take to look inside this run's model."""
+        return self.paces.looking(self.kinds[name], self.look(name))
 
     def together(self, name: str) -> int:
         """How many runs share the device while this one is under way, as things stand."""
         return len({*self.under_way, name}) if self.shares else 1
 
     def stop(self) -> bool:
-        """Whether the runs under way shall write their checkpoints now: time for another epoch of each is not left."""
+        """Whether the runs under way shall write their checkpoints now: time for another epoch of each is not left,
+        nor, where that is their last one, for a look inside.
+        """
         longest = max((event.pace or 0.0 for event in self.under_way.values()), default=0.0)
-        self.stopped = self.stopped or self.signalled() or self.budget.over(longest)
+        ending = [name for name, event in self.under_way.items() if event.of - event.epoch <= NEARLY]
+        needed = longest + sum(self.looking(name) or 0.0 for name in ending)
+        self.stopped = self.stopped or self.signalled() or self.budget.over(needed)
         return self.stopped
 
     def fits(self, name: str) -> bool:
-        return not self.stop() and self.budget.has(self.seconds(name, self.together(name)))
+        """Whether there is time for all of it: its training, and a look inside it and those that it may wait for."""
+        if self.stop():
+            return False
+        training, looking = self.seconds(name, self.together(name)), self.looking(name)
+        if training is None or looking is None:
+            return self.budget.has(None)
+        before = sum(self.looking(other) or 0.0 for other in self.under_way if self.shares and other != name)
+        enough = not before or training + looking + before <= self.budget.left()
+        return enough and self.budget.has(training + looking)
 
     def next(self, given: Iterable[str] = ()) -> Plan | None:
         """The first plan that no process is making, and that there is time for."""
