@@ -18,6 +18,7 @@ from dissensus.datasets.dataset import Dataset
 from dissensus.datasets.folder import data_folder
 from dissensus.datasets.glyphs import load_glyphs
 from dissensus.datasets.official import OFFICIAL, data_path, get
+from dissensus.datasets.outside import outside_sets, read_outside
 from dissensus.datasets.own import own_data
 from dissensus.datasets.svhn import svhn_images
 from dissensus.datasets.texts import Texts
@@ -72,10 +73,15 @@ def load(name: str, **options: Any) -> Dataset:
 def load_images(name: str) -> NDArray[np.uint8]:
     """Images without votes, (items, channels, height, width): what no learner here was trained on.
 
+    An official set; or, where that is not at hand, one that lies in the data folder as ``ood/<name>.npz``.
+
     >>> load_images("cifar101")
     Traceback (most recent call last):
     dissensus.base.errors.InputError: unknown set of images 'cifar101'; did you mean 'cifar100'? Choose ...
     """
+    laid = outside_sets()
+    if name in laid and not (name in OFFICIAL and OFFICIAL[name].there):
+        return read_outside(laid[name])
     if name not in IMAGES:
-        raise InputError(unknown("set of images", name, IMAGES))
+        raise InputError(unknown("set of images", name, {**IMAGES, **laid}))
     return IMAGES[name]()
