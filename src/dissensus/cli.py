@@ -728,8 +728,8 @@ def _comparison(plan: Path | None, **options: Any) -> Comparison:
         return Comparison.read(plan, **given)
     if "data" not in given:
         raise InputError(
-            "there is no data. Give --data NAME (such as glyphs), or --votes FILE with --inputs FILE or --texts FILE, or "
-            "a plan."
+            "there is no data. Give --data NAME (such as glyphs), or --votes FILE with --inputs FILE or --texts FILE, "
+            "or a plan."
         )
     return Comparison(**given)
 

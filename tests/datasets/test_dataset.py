@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.datasets import Dataset
+from dissensus.datasets import Dataset, Texts
 from dissensus.votes import Votes
 
 VOTES = Votes.from_counts([[2, 1], [0, 3], [1, 1]])
@@ -65,3 +65,48 @@ def test_the_digest_does_not_see_memory_order_but_shape():
     images = np.arange(36, dtype=np.uint8)
     one = Dataset("own", images.reshape(3, 1, 3, 4), VOTES).digest()
     assert Dataset("own", images.reshape(3, 1, 4, 3), VOTES).digest() != one
+
+
+TEXTS = Texts(["a", "b", "c"])
+
+
+def test_texts():
+    data = Dataset("own", TEXTS, VOTES)
+    assert data.texts
+    assert not data.images
+    assert len(data) == 3
+    assert repr(data) == "Dataset('own', 3 items, texts, 2 classes, 8 votes)"
+    pairs = Dataset("own", Texts(["a", "b", "c"], ["x", "y", "z"]), VOTES)
+    assert repr(pairs) == "Dataset('own', 3 items, pairs of texts, 2 classes, 8 votes)"
+    assert not Dataset("own", FEATURES, VOTES).texts
+
+
+def test_what_needs_an_array_refuses_texts():
+    with pytest.raises(InputError, match="the inputs of own are texts, and this takes images or features"):
+        len(Dataset("own", TEXTS, VOTES).array)
+    assert Dataset("own", FEATURES, VOTES).array is FEATURES
+
+
+def test_groups_are_numbered_and_no_other_by_another_name():
+    data = Dataset("own", TEXTS, VOTES, groups=np.array(["p", "q", "p"]))
+    assert data.groups.tolist() == [0, 1, 0]
+    assert data.digest() == Dataset("own", TEXTS, VOTES, groups=np.array([7, 3, 7])).digest()
+
+
+def test_the_digest_knows_texts_and_groups():
+    told = [
+        Dataset("own", TEXTS, VOTES),
+        Dataset("own", Texts(["a", "b", "c "]), VOTES),
+        Dataset("own", Texts(["a", "b", "c"], ["a", "b", "c"]), VOTES),
+        Dataset("own", TEXTS, VOTES, groups=np.array([0, 1, 0])),
+        Dataset("own", TEXTS, VOTES, groups=np.array([0, 0, 1])),
+        Dataset("own", FEATURES, VOTES, groups=np.array([0, 0, 1])),
+        Dataset("own", FEATURES, VOTES),
+    ]
+    assert len({data.digest()["inputs"] for data in told}) == len(told)
+    assert {data.digest()["votes"] for data in told} == {VOTES.digest()}
+
+
+def test_groups_that_do_not_fit():
+    with pytest.raises(InputError, match="votes has 3, groups has 2"):
+        Dataset("own", TEXTS, VOTES, groups=np.array([0, 1]))

@@ -72,10 +72,21 @@ def test_what_can_be_loaded_is_listed():
 @pytest.mark.parametrize("name", OFFICIAL)
 def test_every_file_has_a_publisher(name):
     data = OFFICIAL[name]
-    assert set(data.files) <= {file for download in data.downloads for file in download.files}
+    downloaded = {file for download in data.downloads for file in download.files}
+    assert set(data.files) <= downloaded or (data.home.startswith("https://") and not downloaded)
     assert data.size == sum(download.size for download in data.downloads)
     assert data.items > 0
     assert data.licence
+
+
+@pytest.mark.parametrize("name", [name for name, data in OFFICIAL.items() if data.home])
+def test_a_set_by_hand_says_where_it_comes_from_and_where_it_belongs(name, folder):
+    first = next(iter(OFFICIAL[name].files))
+    with pytest.raises(InputError) as told:
+        get(name)
+    assert OFFICIAL[name].home in str(told.value)
+    assert str(folder / first) in str(told.value)
+    assert data_path(name) == (folder / first).parent
 
 
 @pytest.mark.parametrize("download", DOWNLOADS, ids=lambda download: download.url)

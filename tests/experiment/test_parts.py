@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,15 @@ def test_ties_go_to_the_label_of_the_data_set():
     assert strata(data).tolist() == [1, 0, 0, 2]
     bare = Dataset("ties", np.zeros((4, 1), np.float32), votes)
     assert reference_labels(bare).tolist() == strata(bare).tolist() == [0, 0, 2, 0]
+
+
+def test_no_group_is_parted_and_a_group_each_is_none_at_all(data):
+    groups = np.arange(60) // 3
+    grouped = replace(data, groups=groups)
+    split = parts(grouped, 0.2, 0.25, seed=3)
+    sides = [set(groups[part]) for part in (split.train, split.select, split.evaluation)]
+    assert sum(map(len, sides)) == len(set(groups))
+    assert all(sides)
+    one, each = parts(data, 0.2, 0.25, seed=3), parts(replace(data, groups=np.arange(60)), 0.2, 0.25, seed=3)
+    for part in ("train", "select", "evaluation"):
+        np.testing.assert_array_equal(getattr(one, part), getattr(each, part))
