@@ -38,3 +38,35 @@ def test_official_sets_without_votes_are_told_from_unknown_ones():
 def test_an_unknown_option_of_files():
     with pytest.raises(ValidationError, match="unknown option of files 'lable'; did you mean 'label'"):
         Source(votes="a", inputs="b", options={"lable": "said"})
+
+
+def test_votes_with_texts_beside_the_file(tmp_path):
+    (tmp_path / "labels.csv").write_text("item,label\nx,no\nx,yes\ny,no\n")
+    (tmp_path / "texts.csv").write_text("pid,text\ny,second\nx,first\n")
+    source = Source(votes="labels.csv", texts="texts.csv", options={"ids": "pid"}).beside(tmp_path)
+    assert source.load().inputs.first == ("first", "second")
+    assert source.texts == str(tmp_path / "texts.csv")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"votes": "a"},
+        {"texts": "a"},
+        {"votes": "a", "inputs": "b", "texts": "c"},
+        {"name": "glyphs", "texts": "a"},
+        {},
+    ],
+)
+def test_a_name_or_two_files(given):
+    with pytest.raises(ValidationError, match="or two files: votes and inputs, or votes and texts"):
+        Source(**given)
+
+
+def test_the_file_of_texts_is_no_option():
+    with pytest.raises(ValidationError, match="unknown option of files 'texts'"):
+        Source(votes="a", texts="b", options={"texts": "c"})
+
+
+def test_votes_of_a_named_set_are_an_option():
+    assert Source(name="chaosnli-snli", options={"votes": "original"}).options == {"votes": "original"}

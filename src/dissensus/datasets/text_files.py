@@ -45,21 +45,26 @@ def read_texts(path: Path, columns: Columns, delimiter: str | None = None) -> Na
 
     Without a column ``group``, items whose first texts have the same words form one.
     """
-    from dissensus.votes.source import Table, open_source  # needs Polars
+    import polars as pl
+
+    from dissensus.votes.source import Table, open_source
 
     table = open_source(existing_file(path, "table of texts"), delimiter)
     if not isinstance(table, Table):
         raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
     places = _places(table, columns)
-    cells = dict(zip(places, table.cells(list(places.values())), strict=True))
+    cells = table.cells(list(places.values()))
+    if not table.typed:
+        cells = [column.cast(pl.String) for column in cells]  # a text may be a number
     rows: dict[str, tuple[Any, ...]] = {}
-    for row, (name, *said) in enumerate(zip(*(cells[role].to_list() for role in places), strict=True)):
+    for row, (name, *said) in enumerate(zip(*cells, strict=True)):
         if all(cell is None for cell in (name, *said)):
             continue  # a blank line
         for role, cell in zip(places, (name, *said), strict=True):
-            if cell is None or (role.startswith("text") and not isinstance(cell, str)):
-                told = "missing" if cell is None else f"{cell!r:.40}, which is no text"
-                raise InputError(f"{table.place(row)}: the {role} is {told}. Leave such items out, in the votes too.")
+            if cell is None or not str(cell).strip():
+                raise InputError(f"{table.place(row)}: there is no {role}. Leave such items out, in the votes too.")
+            if role in ("text", "text_pair") and not isinstance(cell, str):
+                raise InputError(f"{table.place(row)}: the {role} is {cell!r:.40}, which is no text.")
         if rows.setdefault(str(name), tuple(said)) != tuple(said):
             raise InputError(f"{table.place(row)}: item {name!r} stood there before, with another text or group.")
     parts = dict(zip(list(places)[1:], zip(*rows.values(), strict=True), strict=True))
@@ -77,4 +82,4 @@ def _places(table: Table, columns: Columns) -> dict[str, int]:
     for role in ("ids", "text"):
         if found[role] is None:
             raise refuse_missing(table, role, usual[role])
-    return {role: place for role, place in found.items() if place is not None}
+    return {"id" if role == "ids" else role: place for role, place in found.items() if place is not None}

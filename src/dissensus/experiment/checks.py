@@ -52,15 +52,19 @@ def data_mistakes(data: Dataset, split: SplitPart) -> Iterator[Mistake]:
 
 
 def _lone_items(data: Dataset) -> Iterator[Mistake]:
-    """Classes of one item, which cannot be both trained on and evaluated."""
+    """Classes of one item, or of one group, which cannot be both trained on and evaluated."""
     by = strata(data)
-    sizes = np.bincount(by, minlength=data.votes.n_classes)
-    for lone in np.flatnonzero(sizes == 1):
-        item = data.votes.items[np.flatnonzero(by == lone)[0]].item()
+    groups = np.arange(len(data)) if data.groups is None else data.groups
+    for number, name in enumerate(data.votes.classes):
+        rows = np.flatnonzero(by == number)
+        if len(set(groups[rows])) != 1:
+            continue
+        item = data.votes.items[rows[0]].item()
+        told = f"one item only ({item!r})" if len(rows) == 1 else f"{len(rows)} items of one group only (as {item!r})"
         yield Mistake(
             ("data",),
-            f"data: {data.votes.classes[lone]!r} is the class of one item only ({item!r}), which cannot be both "
-            "trained on and evaluated. Leave the item out, or join the class with another.",
+            f"data: {name!r} is the class of {told}, which cannot be both trained on and evaluated. "
+            f"Leave {'the item' if len(rows) == 1 else 'them'} out, or join the class with another.",
         )
 
 

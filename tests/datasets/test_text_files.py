@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from dissensus.base.errors import InputError
+from dissensus.datasets import own_data
+from dissensus.datasets.text_files import Columns, read_texts
+from dissensus.votes import Votes
+
+ROWS = [{"id": "b", "text": "Second, one."}, {"id": "a", "text": " First "}, {"id": "c", "text": "second one"}]
+
+
+def write(path, rows):
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    elif path.suffix == ".parquet":
+        pl.DataFrame(rows).write_parquet(path)
+    else:
+        pl.DataFrame(rows).write_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_texts_come_by_id(tmp_path, ending):
+    path = write(tmp_path / f"texts.{ending}", ROWS)
+    data = own_data(Votes.from_counts([[2, 1], [0, 3], [1, 0]], items=["a", "b", "c"]), texts=path)
+    assert data.inputs.first == (" First ", "Second, one.", "second one")
+    assert data.groups.tolist() == [0, 1, 1]
+    assert data.name == "own"
+
+
+def test_pairs_and_groups(tmp_path):
+    rows = [row | {"text_pair": f"and {row['id']}", "group": place} for row, place in zip(ROWS, "xyx", strict=True)]
+    found = read_texts(write(tmp_path / "texts.csv", rows), Columns())
+    assert found.texts.second == ("and b", "and a", "and c")
+    assert found.groups.tolist() == [0, 1, 0]
+
+
+def test_other_columns_are_named(tmp_path):
+    rows = [{"pid": number, "premise": "p", "hypothesis": f"h{number}", "thread": 3} for number in (4, 7)]
+    columns = Columns("pid", "premise", "hypothesis", "thread")
+    found = read_texts(write(tmp_path / "texts.jsonl", rows), columns)
+    assert (found.ids, found.texts.second, found.groups.tolist()) == (["4", "7"], ("h4", "h7"), [0, 0])
+
+
+def test_the_votes_file_may_hold_the_texts(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text('task,who,answer,text\n1,x,no,"a, b"\n1,y,yes,"a, b"\n2,x,no,c\n\n')
+    data = own_data(path, texts=path, item="task", annotator="who", label="answer")
+    assert data.inputs.first == ("a, b", "c")
+    assert data.votes.counts().tolist() == [[1, 1], [1, 0]]
+
+
+def test_ids_are_compared_as_they_are_written(tmp_path):
+    path = write(tmp_path / "texts.csv", [{"id": "7", "text": "a"}, {"id": "8", "text": "b"}])
+    data = own_data(Votes.from_counts([[1, 0], [0, 1]], items=[8, 7]), texts=path)
+    assert data.inputs.first == ("b", "a")
+    with pytest.raises(InputError, match=r"2 items \('007', '008'\) have votes but no input in .*No id is in both"):
+        own_data(Votes.from_counts([[1, 0], [0, 1]], items=["007", "008"]), texts=path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,text\na,one\na,other\n", "texts.csv, line 3: item 'a' stood there before, with another text"),
+        ("id,text\na,one\nb,\n", "texts.csv, line 3: there is no text. Leave such items out, in the votes too"),
+        ("id,text\na,one\n,two\n", "texts.csv, line 3: there is no id"),
+        ("id,words\na,one\n", "has no column 'text'; its columns are id, words. .* with text=..."),
+        ("name,text\na,one\n", "has no column 'id' or 'item' or 'task'; .* with ids=..."),
+        ("id,item,text\na,a,one\n", "has the columns 'id' and 'item'; say which is the ids with ids=..."),
+        ("id,text\na, \n", "line 2: there is no text"),
+        ('[{"id": "a"}]', "is no table of texts"),
+        ("", "is empty, but a table of texts was expected"),
+    ],
+)
+def test_a_table_that_cannot_be_used(tmp_path, text, message):
+    (tmp_path / "texts.csv").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_texts(tmp_path / "texts.csv", Columns())
+
+
+def test_numbers_are_texts_only_where_cells_have_no_types(tmp_path):
+    (tmp_path / "texts.csv").write_text("id,text\n1,42\n2,007\n")
+    assert read_texts(tmp_path / "texts.csv", Columns()).texts.first == ("42", "007")
+    (tmp_path / "texts.csv").write_text("id,text\n1,42\n2,7\n")
+    assert read_texts(tmp_path / "texts.csv", Columns()).texts.first == ("42", "7")
+    path = write(tmp_path / "texts.jsonl", [{"id": 1, "text": 3}])
+    with pytest.raises(InputError, match="line 1: the text is 3, which is no text"):
+        read_texts(path, Columns())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "give one of the two"),
+        ({"inputs": "x.npy", "texts": "t.csv"}, "give one of the two"),
+        ({"texts": "t.csv", "size": (8, 8)}, "is for folders of images, but t.csv is a table of texts"),
+        ({"inputs": "x.npy", "text": "premise"}, "name columns of a table of texts, but x.npy was given as inputs"),
+        ({"texts": "t.csv"}, "t.csv does not exist; a table of texts was expected"),
+    ],
+)
+def test_inputs_and_texts_do_not_mix(given, message):
+    with pytest.raises(InputError, match=message):
+        own_data(Votes.from_counts([[1, 0], [0, 1]]), **given)
