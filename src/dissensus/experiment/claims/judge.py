@@ -1,0 +1,102 @@
+"""Every claim of a paper, judged from what was measured: by the rules of its file and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from dissensus.experiment.claims.claim import Claim, Claims, Part, View, read_claims
+from dissensus.experiment.claims.decide import Told, combined, decide, decide_identity
+from dissensus.experiment.claims.ledger import Judged, Ledger, Row
+from dissensus.experiment.claims.quantities import Plans, measured, planned, plans, published, quantities
+from dissensus.experiment.papers import Evidence, Paper
+
+TEMPERED = ("soft_nll", "kl")  # what a temperature can buy
+NOT_RUN = "not run under this protocol"
+
+
+def judge_claims(evidence: Evidence, paper: Paper, claims: Claims | None = None) -> Ledger:
+    """The ledger: each claim under each view.
+
+    >>> from dissensus.experiment.papers import read_paper
+    >>> ledger = judge_claims(Evidence({}), read_paper("basins"))
+    >>> ledger.row("B4").verdict, ledger.row("B4").reason
+    ('undecided', 'no numbers yet')
+    """
+    claims = claims or read_claims(paper.name)
+    by_view = {view: _under(view, evidence, paper, claims) for view in claims.views}
+    rows = [by_view[view][claim.name] for claim in claims.claims for view in claims.views]
+    return Ledger(paper.name, tuple(rows))
+
+
+def _under(view: View, evidence: Evidence, paper: Paper, claims: Claims) -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    known = plans(paper, view.protocol)
+    for claim in claims.claims:
+        parts = tuple(
+            _judged(part, claim, view, evidence, paper, claims, known, rows) for part in with_temperature(claim)
+        )
+        verdict, reason = combined(parts)
+        rows[claim.name] = Row(
+            claim=claim.name,
+            title=claim.title,
+            ours=claim.ours,
+            places=claim.places,
+            view=view.name,
+            protocol=view.protocol,
+            checkpoint=view.checkpoint,
+            verdict=verdict,
+            reason=reason,
+            parts=parts,
+        )
+    return rows
+
+
+def with_temperature(claim: Claim) -> Iterator[Part]:
+    """The parts of a claim; beside each that compares soft NLL or KL, the same after a temperature."""
+    for part in claim.parts:
+        yield part
+        metrics = tuple(metric for metric in part.axes["metric"] if metric in TEMPERED)
+        if metrics and not any(part.axes["tempered"]) and part.kind in ("better", "lower", "higher", "same"):
+            yield replace(
+                part,
+                name=f"{part.name}, after a temperature",
+                says=f"{part.says}: after a temperature",
+                weight="beside",
+                axes={**part.axes, "metric": metrics, "tempered": (True,)},
+                published=None,
+            )
+
+
+def _judged(
+    part: Part,
+    claim: Claim,
+    view: View,
+    evidence: Evidence,
+    paper: Paper,
+    claims: Claims,
+    known: Plans,
+    rows: Mapping[str, Row],
+) -> Judged:
+    if part.kind == "identity":
+        return decide_identity(part)
+    if part.kind == "follows":
+        row = rows[part.of]
+        return Judged(part.name, part.says, part.weight, row.verdict, f"{row.claim} is {row.verdict}", ())
+    named = quantities(part)
+    cells = [kept for one in named if (kept := planned(one, known, part.fewer)) is not None]
+    not_run = not cells or (len(cells) < len(named) and not part.fewer)
+    told = [
+        Told(
+            one,
+            published(one, part, paper, claim.places, claims.outside),
+            {} if not_run else measured(one, part, evidence, view, claims.outside),
+        )
+        for one in (named if not_run else cells)
+    ]
+    judged = decide(part, told)
+    if not_run:
+        return replace(judged, reason=NOT_RUN)
+    if len(cells) < len(named):
+        judged = replace(judged, reason=f"{judged.reason}; the protocol plans {len(cells)} of {len(named)} cells")
+    return judged

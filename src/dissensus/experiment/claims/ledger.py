@@ -1,0 +1,266 @@
+"""The ledger: a verdict for every claim under every view, and the numbers that it rests on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal
+
+from dissensus.base.errors import InputError, StoreError, unknown
+from dissensus.base.files import written_whole
+from dissensus.experiment.claims.claim import metric_title
+
+Verdict = Literal["supported", "contradicted", "undecided"]
+SUPPORTED: Verdict = "supported"
+CONTRADICTED: Verdict = "contradicted"
+UNDECIDED: Verdict = "undecided"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One cell: what was published, and what was measured.
+
+    Numbers have the sign of the claim: above 0 (a factor above 1) is as claimed. Where sameness is claimed, they are
+    the first less the second. ``p`` is that of what is claimed, ``p_against`` that of the opposite, both corrected as
+    the rule says; none before all seeds are there.
+    """
+
+    cell: str
+    metric: str
+    scale: Literal["difference", "factor", "count"]
+    published: str  # "" where there is none
+    mean: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_against: float | None
+    agree: int | None  # seeds in which it is as claimed; None where sameness is
+    seeds: int
+    verdict: Verdict
+
+    @property
+    def text(self) -> str:
+        """The mean with its interval.
+
+        >>> Measured("", "kl", "difference", "", 0.0261, 0.01, 0.04, 0.001, 1.0, 10, 10, "supported").text
+        '0.0261 [0.01, 0.04]'
+        """
+        if self.mean is None:
+            return ""
+        interval = "" if self.low is None else f" [{self.low:.3g}, {self.high:.3g}]"
+        return f"{'×' * (self.scale == 'factor')}{self.mean:.3g}{interval}"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One part of a claim, judged."""
+
+    part: str
+    says: str
+    weight: str
+    verdict: Verdict
+    reason: str
+    cells: tuple[Measured, ...]
+
+    @property
+    def seeds(self) -> int:
+        """Those that all cells have."""
+        return min((cell.seeds for cell in self.cells), default=0)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim under one view."""
+
+    claim: str
+    title: str
+    ours: bool
+    places: tuple[str, ...]  # tables and figures: where its evidence is
+    view: str
+    protocol: str
+    checkpoint: str
+    verdict: Verdict
+    reason: str
+    parts: tuple[Judged, ...]
+
+    @property
+    def seeds(self) -> int:
+        """The fewest of any part that decides; 0 where nothing was run, and where nothing needs to be."""
+        return min((part.seeds for part in self.deciding if part.cells), default=0)
+
+    @property
+    def deciding(self) -> list[Judged]:
+        """The parts that count."""
+        return [part for part in self.parts if part.weight != "beside"]
+
+    @property
+    def published(self) -> str:
+        """What the paper has, in the parts that count; where there it has nothing, what it has beside them."""
+        for parts in (self.deciding, self.parts):
+            told = [f"{part.part} {text}" for part in parts if (text := _span(part, "published"))]
+            if told:
+                return "; ".join(told)
+        return "no number"
+
+    @property
+    def measured(self) -> str:
+        """The means of the parts that count, with intervals."""
+        told = [f"{part.part} {text}" for part in self.deciding if (text := _span(part, "text"))]
+        return "; ".join(told) or "nothing"
+
+    @property
+    def sentence(self) -> str:
+        """The whole row: what was published, what was measured on how many seeds and how, the verdict and why."""
+        epoch = "the last epoch" if self.checkpoint == "last" else "the best epoch"
+        seeds = f", {self.seeds} seeds" if self.seeds else ""
+        return (
+            f"{self.claim}, {self.title}. Published: {self.published}. "
+            f"Measured ({self.protocol} protocol, {epoch}{seeds}): {self.measured}. "
+            f"{self.verdict.capitalize()}: {self.reason}."
+        )
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All rows: claim by claim, view by view."""
+
+    paper: str
+    rows: tuple[Row, ...]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def row(self, claim: str, view: str = "published") -> Row:
+        """That of a claim under a view."""
+        by_name = {(row.claim, row.view): row for row in self.rows}
+        if (claim, view) not in by_name:
+            raise InputError(unknown("row", f"{claim} {view}", [" ".join(key) for key in by_name]))
+        return by_name[claim, view]
+
+    def under(self, view: str) -> list[Row]:
+        """The rows of a view, in the order of the claims."""
+        return [row for row in self.rows if row.view == view]
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Ledger:
+        """What :meth:`to_json` wrote."""
+        told = json.loads(text)
+        return cls(told["paper"], tuple(_row(row) for row in told["rows"]))
+
+    def to_csv(self) -> str:
+        """A line a cell, with its part, claim and view; one line for a part without cells."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(line for row in self.rows for line in _lines(self.paper, row))
+        return text.getvalue()
+
+    @classmethod
+    def from_csv(cls, text: str) -> Ledger:
+        """What :meth:`to_csv` wrote."""
+        lines = list(csv.DictReader(io.StringIO(text)))
+        if not lines or list(lines[0]) != _COLUMNS:
+            raise StoreError("this is no ledger: its columns are others, or it is empty. Judge the claims again.")
+        rows = [_row_of(list(group)) for _, group in groupby(lines, key=lambda one: (one["claim"], one["view"]))]
+        return cls(lines[0]["paper"], tuple(rows))
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """``ledger.csv`` and ``ledger.json``: the same content, the same bytes."""
+        for name, text in (("ledger.csv", self.to_csv()), ("ledger.json", self.to_json())):
+            with written_whole(Path(folder) / name) as part:
+                part.write_text(text, "utf-8", newline="\n")
+
+
+_OF_ROW = ["claim", "title", "ours", "places", "view", "protocol", "checkpoint", "verdict", "reason"]
+_OF_PART = ["part", "says", "weight", "part_verdict", "part_reason"]
+_OF_CELL = [field.name for field in fields(Measured)]
+_COLUMNS = ["paper", *_OF_ROW, *_OF_PART, *(name if name != "verdict" else "cell_verdict" for name in _OF_CELL)]
+
+
+def _span(part: Judged, what: Literal["published", "text"]) -> str:
+    """Metric by metric: one cell's, or from the lowest to the highest of several."""
+    by_metric: dict[str, list[tuple[float, str]]] = {}
+    for cell in part.cells:
+        text = getattr(cell, what)
+        if text:
+            by_metric.setdefault(cell.metric, []).append((_number(text), text))
+    told = {metric: _lowest_to_highest(cells) for metric, cells in by_metric.items()}
+    if len({cell.metric for cell in part.cells}) < 2:
+        return "".join(told.values())
+    return ", ".join(f"{metric_title(metric)} {text}" for metric, text in told.items())
+
+
+def _number(text: str) -> float:
+    return float(text.split()[0].removeprefix("×"))
+
+
+def _lowest_to_highest(cells: list[tuple[float, str]]) -> str:
+    low, high = min(cells)[1], max(cells)[1]
+    return low if low == high else f"{low} to {high} ({len(cells)} cells)"
+
+
+def _lines(paper: str, row: Row) -> Iterator[dict[str, Any]]:
+    head = {name: getattr(row, name) for name in _OF_ROW} | {"paper": paper, "ours": int(row.ours)}
+    head["places"] = " ".join(row.places)
+    for part in row.parts:
+        told = {"part": part.part, "says": part.says, "weight": part.weight}
+        told |= {"part_verdict": part.verdict, "part_reason": part.reason}
+        if not part.cells:
+            yield head | told
+        for cell in part.cells:
+            found = asdict(cell)
+            found["cell_verdict"] = found.pop("verdict")
+            yield head | told | {name: _text(value) for name, value in found.items()}
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+def _row(told: Mapping[str, Any]) -> Row:
+    parts = tuple(
+        Judged(**{**part, "cells": tuple(Measured(**cell) for cell in part["cells"])}) for part in told["parts"]
+    )
+    return Row(**{**told, "places": tuple(told["places"]), "parts": parts})
+
+
+def _row_of(lines: list[dict[str, str]]) -> Row:
+    first = lines[0]
+    parts = [_part_of(list(group)) for _, group in groupby(lines, key=lambda one: one["part"])]
+    told: dict[str, Any] = {name: first[name] for name in _OF_ROW}
+    told |= {"ours": first["ours"] == "1", "places": tuple(first["places"].split())}
+    return Row(**told, parts=tuple(parts))
+
+
+def _part_of(lines: list[dict[str, str]]) -> Judged:
+    first = lines[0]
+    cells = tuple(_cell_of(line) for line in lines if line["metric"])
+    verdict: Any = first["part_verdict"]
+    return Judged(first["part"], first["says"], first["weight"], verdict, first["part_reason"], cells)
+
+
+def _cell_of(line: Mapping[str, str]) -> Measured:
+    def number(name: str) -> float | None:
+        return float(line[name]) if line[name] else None
+
+    verdict: Any = line["cell_verdict"]
+    scale: Any = line["scale"]
+    return Measured(
+        cell=line["cell"],
+        metric=line["metric"],
+        scale=scale,
+        published=line["published"],
+        **{name: number(name) for name in ("mean", "low", "high", "p", "p_against")},
+        agree=int(line["agree"]) if line["agree"] else None,
+        seeds=int(line["seeds"]),
+        verdict=verdict,
+    )
