@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         separation,
     )
     from dissensus.diagnostics.power_iteration import power_iteration
+    from dissensus.diagnostics.proposition import proposition_deviation
     from dissensus.diagnostics.registry import DIAGNOSTICS
     from dissensus.diagnostics.shared_items import shared_items
     from dissensus.diagnostics.similarity import Similarity, debiased_cka, linear_cka, similarity_over_seeds
@@ -99,6 +100,7 @@ _HOME_OF = {
     "msp": "ood",
     "separation": "ood",
     "power_iteration": "power_iteration",
+    "proposition_deviation": "proposition",
     "DIAGNOSTICS": "registry",
     "shared_items": "shared_items",
     "Similarity": "similarity",

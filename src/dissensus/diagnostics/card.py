@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dissensus.base.arrays import PerItem, as_simplex, same_length
 from dissensus.diagnostics.curvature import curvature
 from dissensus.diagnostics.findings import correlated, estimated, within
-from dissensus.diagnostics.gradient_variance import against_entropy
+from dissensus.diagnostics.gradient_variance import GradientVariance, against_entropy
 from dissensus.diagnostics.last_layer import LastLayer, last_layer
 from dissensus.diagnostics.odin import odin
 from dissensus.diagnostics.ood import energy, entropy_score, knn, margin, msp, separation
@@ -51,13 +51,14 @@ def card(
     p = as_simplex("human", human)
     same_length(inputs=inputs, human=p)
     last = last_layer(model, inputs, chunk=chunk)
-    rows = [*_sharpness(model, inputs, p, seed, chunk, precision), *_gradient(last, p, seed)]
+    variance = against_entropy(last.features, softmax(last.logits), p, bias=last.bias, seed=seed)
+    rows = [*sharpness(model, inputs, p, seed=seed, chunk=chunk, precision=precision), *of_gradients(variance)]
     if outside:
         near = None if bank is None else last_layer(model, bank, chunk=chunk).features
         inside = ood_scores(model, inputs, last, near, chunk)
         for name, others in outside.items():
             away = ood_scores(model, others, last_layer(model, others, chunk=chunk), near, chunk)
-            rows += _told_apart(inside, away, name)
+            rows += told_apart(inside, away, name)
     return rows
 
 
@@ -80,13 +81,31 @@ def ood_scores(
     return scores if bank is None else scores | {"knn": knn(last.features, bank, min(NEIGHBOURS, len(bank)))}
 
 
-def _sharpness(
-    model: nn.Module, inputs: Tensor | NDArray, human: NDArray[np.float64], seed: int, chunk: int, precision: str
-) -> Iterable[Diagnosis]:
-    """On all items, and on the tenth of them with most disagreement."""
-    slices: dict[Slice, NDArray[np.int64]] = {"all": np.arange(len(human)), "disputed": most_disputed(human)}
-    for part, index in slices.items():
-        found = curvature(model, inputs[index], human[index], seed=seed, chunk=chunk, precision=precision)
+def sharpness(
+    model: nn.Module,
+    inputs: Tensor | NDArray,
+    human: NDArray[np.float64],
+    slices: Iterable[Slice] = ("all", "disputed"),
+    *,
+    probes: int = 50,
+    tolerance: float = 0.01,
+    seed: int = 0,
+    chunk: int = 500,
+    precision: str = "fp32",
+) -> Iterator[Diagnosis]:
+    """Curvature on all items, and on the tenth of them with most disagreement."""
+    for part in slices:
+        index = np.arange(len(human)) if part == "all" else most_disputed(human)
+        found = curvature(
+            model,
+            inputs[index],
+            human[index],
+            probes=probes,
+            tolerance=tolerance,
+            seed=seed,
+            chunk=chunk,
+            precision=precision,
+        )
         n, norm = len(index), found.weight_norm**2
         yield within("top_eigenvalue", found.top_eigenvalue, found.top_residual, n, part)
         yield estimated("trace", found.trace, found.trace_se, n, part)
@@ -95,16 +114,17 @@ def _sharpness(
         yield within("filter_normalised_top", found.filter_normalised_top, found.filter_normalised_residual, n, part)
 
 
-def _gradient(last: LastLayer, human: NDArray[np.float64], seed: int) -> Iterable[Diagnosis]:
-    found = against_entropy(last.features, softmax(last.logits), human, bias=last.bias, seed=seed)
-    n = len(human)
+def of_gradients(found: GradientVariance) -> Iterator[Diagnosis]:
+    """The mean over items, and how closely it follows their entropy."""
+    n = len(found.exact)
     error = found.exact.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
     yield estimated("gradient_variance", float(found.exact.mean()), float(error), n)
     yield correlated("gradient_variance_entropy", found.correlation)
     yield correlated("gradient_variance_partial", found.partial)
 
 
-def _told_apart(inside: Mapping[str, PerItem], away: Mapping[str, PerItem], name: str) -> Iterable[Diagnosis]:
+def told_apart(inside: Mapping[str, PerItem], away: Mapping[str, PerItem], name: str) -> Iterator[Diagnosis]:
+    """How well each score tells the items from those of another set."""
     for score, values in inside.items():
         found = separation(values, away[score])
         yield estimated(f"{score}_auroc", found.auroc, found.auroc_se, found.inside, other=name)

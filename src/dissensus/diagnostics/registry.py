@@ -38,6 +38,12 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "gradient_variance_partial": Diagnostic(
         "gradient variance ~ entropy, partial", "what is left of it beyond what no model can change"
     ),
+    "gradient_variance_sampled": Diagnostic(
+        "gradient variance ~ entropy, by draws", "Spearman with annotator entropy, from 200 drawn labels an item"
+    ),
+    "proposition1_deviation": Diagnostic(
+        "Proposition 1", "how far its identities are off for the model's predictions, at most: rounding", 16
+    ),
     "energy_auroc": Diagnostic("energy", _AUROC.format("the energy")),
     "msp_auroc": Diagnostic("MSP", _AUROC.format("the highest probability")),
     "odin_auroc": Diagnostic("ODIN", _AUROC.format("ODIN")),
