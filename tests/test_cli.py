@@ -1,6 +1,7 @@
 """The command as a person types it: what it prints, what it leaves, and its exit codes."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -344,11 +345,31 @@ def test_counts_with_nan_name_their_cell(run, tmp_path):
     assert "row 0, column 1" in err
 
 
+def test_sets_that_are_brought_by_hand_say_where_they_come_from(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("DISSENSUS_DATA", str(tmp_path / "sets"))
+    code, out, err = run("data", "list")
+    assert code == 0
+    assert re.search(r"popquorn-offensiveness .* 1,500 +by hand .* no", out)
+    folder = tmp_path / "sets" / "lewidi2023"
+    assert "hs-brexit: get HS-Brexit_train.json, HS-Brexit_dev.json, HS-Brexit_test.json from https://" in err
+    assert f"into {folder}" in err
+    homes = {row["name"]: row["home"] for row in json.loads(run("data", "list", "--json")[1])}
+    code, _, err = run("data", "get", "hs-brexit")
+    assert code == 2
+    assert homes["hs-brexit"] in err
+    assert str(folder / "HS-Brexit_train.json") in err
+    assert homes["cifar10h"] is None
+
+
 COMPARE_MISTAKES = {
     "no data": ([], "--data NAME"),
     "unknown set": (["--data", "glyfs"], "did you mean 'glyphs'"),
     "unknown method": ([*OWN, "--methods", "sotf"], "did you mean 'soft'"),
-    "half of the data": (["--votes", "labels.csv"], "votes and inputs"),
+    "half of the data": (["--votes", "labels.csv"], "votes and inputs, or votes and texts"),
+    "no texts there": (["--votes", "labels.csv", "--texts", "texts.csv"], "a table of texts was expected"),
+    "no texts in it": (["--votes", "labels.csv", "--texts", "labels.csv"], "has no column 'text'"),
+    "inputs and texts": ([*OWN, "--texts", "labels.csv"], "votes and inputs, or votes and texts"),
+    "votes of ones own": (["--data", "hs-brexit", "--votes", "labels.csv"], "give --inputs or --texts"),
     "more votes than there are": ([*OWN, "--per-item", "9"], "9 are asked for"),
     "no number": ([*OWN, "--per-item", "few"], "whole numbers"),
     "no seeds": ([*OWN, "--seeds", "0"], "seeds"),
