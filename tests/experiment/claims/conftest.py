@@ -10,7 +10,7 @@ import pytest
 
 from dissensus.experiment.claims import Claims, read_claims
 from dissensus.experiment.claims.judge import with_temperature
-from dissensus.experiment.claims.quantities import Number, plans, planned, quantities
+from dissensus.experiment.claims.quantities import Number, planned, plans, quantities
 from dissensus.experiment.papers import Cell, Evidence, Paper, read_paper
 
 Base = Callable[[Number], float]  # what a number is, on average
@@ -50,6 +50,7 @@ def as_claimed(number: Number) -> float:
         "epochs_to_95": lambda one: 100.0 if hard else 136.0,
         "gradient_variance_entropy": lambda one: 0.94,
         "gradient_variance_partial": lambda one: 0.1,
+        "proposition1_deviation": lambda one: 1e-15,
         "cka": lambda one: 0.92 if hard else 0.88,
         "debiased_cka": lambda one: 0.90 if hard else 0.85,
         "cam_stability": lambda one: 0.90 if hard else 0.80,
@@ -85,7 +86,8 @@ def _entropy_correlation(number: Number) -> float:
 
 def little(number: Number) -> float:
     """Noise that leaves no doubt."""
-    return 1e-3 * max(abs(as_claimed(number)), 0.1)
+    level = abs(as_claimed(number))
+    return 1e-3 * (level if 0 < level < 1e-9 else max(level, 0.1))
 
 
 def world(

@@ -111,7 +111,7 @@ def test_every_rule_can_be_refuted(claims: Claims, paper: Paper, name: str) -> N
 
 
 def test_proposition_can_be_refuted(claims: Claims) -> None:
-    (part,) = claims["B13"].parts
+    part = claims["B13"].parts[0]
     verdicts = [decide_identity(part, lambda error=error: {"mean loss": error}).verdict for error in (0, 1e-10, 1e-3)]
     assert verdicts == ["supported", "undecided", "contradicted"]
 
@@ -119,12 +119,11 @@ def test_proposition_can_be_refuted(claims: Claims) -> None:
 # --- undecided --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in CLAIMS if name != "B13"])
-def test_nothing_is_judged_without_runs(claims: Claims, paper: Paper, name: str) -> None:
-    row = judge_claims(Evidence({}), paper).row(name)
-    assert row.verdict == "undecided"
-    assert row.seeds == 0
-    assert row.measured == "nothing"
+def test_nothing_is_judged_without_runs(paper: Paper) -> None:
+    for row in judge_claims(Evidence({}), paper):
+        assert row.verdict == ("supported" if row.claim == "B13" else "undecided")
+        assert row.seeds == 0
+        assert row.measured == "nothing"
 
 
 @pytest.mark.parametrize("name", [name for name in CLAIMS if name not in ("B7", "B13", "B22")])
@@ -147,7 +146,7 @@ def test_stale_labels_need_five_seeds(claims: Claims, paper: Paper) -> None:
 def test_a_recommendation_waits_for_what_it_follows_from(claims: Claims, paper: Paper) -> None:
     row = judged(claims, paper, "B22", seeds=range(9))
     assert row.verdict == "undecided"
-    assert "B4 is undecided" in row.reason
+    assert "B1 is undecided" in row.reason
 
 
 BETWEEN: dict[str, tuple[Callable[[Number], bool], Callable[[float], float]]] = {
@@ -212,7 +211,7 @@ def test_the_views_look_at_their_own_numbers(claims: Claims, paper: Paper) -> No
     ledger = judge_claims(Evidence(evidence.runs, findings=at_best), paper)
     assert ledger.row("B4", "published").verdict == "supported"
     assert ledger.row("B4", "last").verdict == "undecided"
-    assert ledger.row("B4", "last").reason == "no numbers yet"
+    assert ledger.row("B4", "last").reason == "not measured yet"
 
 
 def test_after_a_temperature_stands_beside(ledger: Ledger) -> None:
@@ -256,13 +255,19 @@ def test_house_numbers_go_before_what_stands_for_them(claims: Claims, paper: Pap
     assert judge_claims(both, paper).row("B18").verdict == "contradicted"
 
 
+def test_the_recommendation_does_not_hang_on_deterministic_control(claims: Claims, paper: Paper) -> None:
+    worse = changed(as_claimed, of("soft_nll", "deterministic-control", votes=5), plus(0.1))
+    row = judged(claims, paper, "B22", base=worse)
+    assert row.verdict == "supported"
+    assert [part.verdict for part in row.parts if part.part == "every hard delivery"] == ["contradicted"]
+
+
 def test_the_barrier_may_be_named_from_either_end(claims: Claims, paper: Paper) -> None:
     evidence = world(claims, paper, only="B14")
-    turned = []
-    for one in evidence.findings:
-        second = evidence.runs.get(one.other)
-        across = second is not None and second.method != evidence.runs[one.run].method
-        turned.append(replace(one, run=one.other, other=one.run) if across else one)
+    turned = [
+        replace(one, run=one.other, other=one.run) if evidence.runs[one.run].seed % 2 else one
+        for one in evidence.findings
+    ]
     assert judge_claims(Evidence(evidence.runs, findings=turned), paper).row("B14").verdict == "supported"
 
 

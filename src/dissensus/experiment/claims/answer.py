@@ -81,7 +81,7 @@ def _majority(row: Row) -> str:
 
 def _which(ledger: Ledger) -> str:
     row, same = asked(ledger, "B22"), asked(ledger, "B8")
-    part = next(one for one in row.deciding if one.cells)
+    part = next(one for one in row.deciding if one.part == "the default is not worse")
     if not part.seeds:
         return "Which hard delivery to take is not known yet: nothing was run (B22)."
     multipass = {

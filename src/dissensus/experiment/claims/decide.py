@@ -79,7 +79,7 @@ def _missing(part: Part, cells: Sequence[Told]) -> str:
     fewest = min((_seeds(part, cell.values) for cell in cells), default=0)
     if not fewest:
         none = sum(not cell.values for cell in cells)
-        return "no numbers yet" if none == len(cells) else f"no numbers yet in {none} of {len(cells)} cells"
+        return "not measured yet" if none == len(cells) else f"not measured yet in {none} of {len(cells)} cells"
     if fewest < part.seeds:
         return f"only {fewest} of {part.seeds} seeds"
     if part.pairs and any(2 * len(cell.values) < (n := _seeds(part, cell.values)) * (n - 1) for cell in cells):

@@ -21,7 +21,7 @@ def judge_claims(evidence: Evidence, paper: Paper, claims: Claims | None = None)
     >>> from dissensus.experiment.papers import read_paper
     >>> ledger = judge_claims(Evidence({}), read_paper("basins"))
     >>> ledger.row("B4").verdict, ledger.row("B4").reason
-    ('undecided', 'no numbers yet')
+    ('undecided', 'not measured yet')
     """
     claims = claims or read_claims(paper.name)
     by_view = {view: _under(view, evidence, paper, claims) for view in claims.views}

@@ -22,7 +22,8 @@ DIAGNOSTIC_OF = {
         ("top_eigenvalue", "trace", "deflated_trace", "trace_times_norm", "filter_normalised_top"), "curvature"
     ),
     **dict.fromkeys(
-        ("gradient_variance", "gradient_variance_entropy", "gradient_variance_partial"), "gradient_variance"
+        ("gradient_variance", "gradient_variance_entropy", "gradient_variance_partial", "proposition1_deviation"),
+        "gradient_variance",
     ),
     **dict.fromkeys(("cka", "debiased_cka"), "cka"),
     "cam_stability": "gradcam",
@@ -284,10 +285,18 @@ def _asked(number: Number, pairs: bool, evidence: Evidence, view: View) -> Mappi
     if pairs:
         return evidence.pairs(number.metric, **asked)
     found = evidence.numbers(number.metric, **asked, tempered=number.tempered, other=number.other)
-    if found or number.metric not in EITHER_WAY or number.other.endswith(REORDERED):
-        return found
-    asked["method"] = number.other
-    return evidence.numbers(number.metric, **asked, other=number.method)
+    return found | _turned(number, asked, evidence) if number.metric in EITHER_WAY else found
+
+
+def _turned(number: Number, asked: Mapping[str, Any], evidence: Evidence) -> dict[int, float]:
+    """The same number where it is said of the second run."""
+    second, again = number.other.removesuffix(REORDERED), number.other.endswith(REORDERED)
+    moves = {cell.reorder for cell in evidence.runs.values() if cell.reorder} if again else {0}
+    found: dict[int, float] = {}
+    for reorder in sorted(moves):
+        there = {**asked, "method": second, "reorder": reorder}
+        found |= evidence.numbers(number.metric, **there, other=number.method + REORDERED * again)
+    return found
 
 
 def _training(cell: Cell) -> tuple[Any, ...]:

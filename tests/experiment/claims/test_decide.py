@@ -1,0 +1,123 @@
+"""Verdicts against SciPy's tests, and how often they are wrong where nothing is true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from dissensus.experiment.claims import Claims, Part
+from dissensus.experiment.claims.decide import Told, combined, decide
+from dissensus.experiment.claims.ledger import Judged
+from dissensus.experiment.claims.quantities import Quantity
+from dissensus.stats import holm
+
+
+def cells(values: np.ndarray, metric: str) -> list[Told]:
+    return [Told(Quantity(str(n), metric, ()), "", dict(enumerate(row.tolist()))) for n, row in enumerate(values)]
+
+
+@pytest.fixture
+def lower(claims: Claims) -> Part:
+    return claims["B4"].parts[0]
+
+
+@pytest.fixture
+def same(claims: Claims) -> Part:
+    return claims["B17"].parts[2]
+
+
+def test_direction_is_wilcoxon_s_test_with_holm(lower: Part) -> None:
+    values = np.random.default_rng(0).normal(-0.5, 1, (12, 10))
+    made = decide(lower, cells(values, "soft_nll"))
+    p = [scipy_stats.wilcoxon(row, alternative="less", method="exact").pvalue for row in values]
+    against = [scipy_stats.wilcoxon(row, alternative="greater", method="exact").pvalue for row in values]
+    np.testing.assert_allclose([cell.p for cell in made.cells], holm(p), rtol=1e-5)
+    np.testing.assert_allclose([cell.p_against for cell in made.cells], holm(against), rtol=1e-5)
+    assert [cell.agree for cell in made.cells] == [(row < 0).sum() for row in values]
+
+
+def test_one_cell_that_is_reversed_contradicts_every(lower: Part) -> None:
+    values = np.full((12, 10), -1.0) - np.linspace(0, 0.1, 10)
+    assert decide(lower, cells(values, "soft_nll")).verdict == "supported"
+    values[7] *= -1
+    made = decide(lower, cells(values, "soft_nll"))
+    assert made.verdict == "contradicted"
+    assert made.reason.startswith("11 of 12 cells as claimed, 1 reversed (one-sided exact Wilcoxon, Holm over 12)")
+
+
+def test_five_seeds_can_never_pass_holm_over_twelve(lower: Part) -> None:
+    values = np.full((12, 5), -1.0) - np.linspace(0, 0.1, 5)
+    assert decide(lower, cells(values, "soft_nll")).reason == "only 5 of 10 seeds"
+    assert decide(replace(lower, seeds=5), cells(values, "soft_nll")).verdict == "undecided"
+
+
+def test_sameness_is_two_t_tests_and_its_opposite_a_third(same: Part) -> None:
+    for shift in (0.0, 0.02, 0.03, -0.05):
+        values = np.random.default_rng(1).normal(shift, 0.02, (1, 10))
+        (cell,) = decide(same, cells(values, "soft_nll")).cells
+        below = scipy_stats.ttest_1samp(values[0], -0.025, alternative="greater").pvalue
+        above = scipy_stats.ttest_1samp(values[0], 0.025, alternative="less").pvalue
+        beyond = min(
+            scipy_stats.ttest_1samp(values[0], 0.025, alternative="greater").pvalue,
+            scipy_stats.ttest_1samp(values[0], -0.025, alternative="less").pvalue,
+        )
+        assert cell.p == pytest.approx(max(below, above), rel=1e-5)
+        assert cell.p_against == pytest.approx(beyond, rel=1e-5)
+
+
+def test_values_that_do_not_vary(same: Part) -> None:
+    assert decide(same, cells(np.full((1, 10), 0.01), "soft_nll")).verdict == "supported"
+    assert decide(same, cells(np.full((1, 10), 0.09), "soft_nll")).verdict == "contradicted"
+
+
+def test_wrong_verdicts_are_rare_where_nothing_is_true(lower: Part, same: Part) -> None:
+    """No difference, a thousand times: 'one cell shows it' in about 5 %; so is 'within the margin' at its very end."""
+    chance = np.random.default_rng(2)
+    one = replace(lower, need=1)  # the most lenient rule: a single cell is enough
+    verdicts = [decide_quickly(one, chance.normal(0, 1, (3, 10)), "soft_nll") for _ in range(1000)]
+    assert verdicts.count("supported") < 70
+    verdicts = [decide_quickly(same, chance.normal(0.025, 0.02, (1, 10)), "soft_nll") for _ in range(1000)]
+    assert verdicts.count("supported") < 70
+    assert verdicts.count("contradicted") < 70
+
+
+def decide_quickly(part: Part, values: np.ndarray, metric: str) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dissensus.experiment.claims.decide._interval", lambda *_: (0.0, 0.0, 0.0))
+        return decide(part, cells(values, metric)).verdict
+
+
+def test_pairs_that_share_seeds(claims: Claims) -> None:
+    (part,) = (part for part in claims["B15"].parts if part.weight == "decides")
+    seeds = np.random.default_rng(3).normal(0.1, 0.02, 10)
+    values = {(i, j): float(seeds[i] + seeds[j]) / 2 for i in range(10) for j in range(i + 1, 10)}
+    made = decide(part, [Told(Quantity("", "debiased_cka", ()), "", dict(values))])
+    assert made.verdict == "supported"
+    assert made.cells[0].seeds == 10
+    values.pop((0, 1))
+    assert decide(part, [Told(Quantity("", "debiased_cka", ()), "", dict(values))]).reason == (
+        "not all pairs of seeds were compared"
+    )
+
+
+def part_of(weight: str, verdict: str) -> Judged:
+    return Judged(f"{weight} {verdict}", "", weight, verdict, "because", ())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("parts", "verdict"),
+    [
+        ([("decides", "supported"), ("decides", "supported")], "supported"),
+        ([("decides", "supported"), ("decides", "undecided")], "undecided"),
+        ([("decides", "undecided"), ("decides", "contradicted")], "contradicted"),
+        ([("decides", "supported"), ("needed", "contradicted")], "undecided"),
+        ([("decides", "supported"), ("needed", "supported")], "supported"),
+        ([("decides", "supported"), ("beside", "contradicted")], "supported"),
+        ([("decides", "contradicted"), ("needed", "supported")], "contradicted"),
+    ],
+)
+def test_parts_combined(parts: list[tuple[str, str]], verdict: str) -> None:
+    assert combined([part_of(*one) for one in parts])[0] == verdict

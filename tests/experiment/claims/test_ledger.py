@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dissensus.base.errors import InputError, StoreError
+from dissensus.experiment.claims import Claims, Ledger, judge_claims
+from dissensus.experiment.papers import Evidence, Paper
+
+from .conftest import world
+
+
+@pytest.fixture(scope="module")
+def evidence(claims: Claims, paper: Paper) -> Evidence:
+    return world(claims, paper)
+
+
+@pytest.fixture(scope="module")
+def ledger(evidence: Evidence, paper: Paper) -> Ledger:
+    return judge_claims(evidence, paper)
+
+
+def test_a_row_a_claim_and_view(ledger: Ledger, claims: Claims) -> None:
+    assert len(ledger.rows) == 23 * 4
+    assert [row.claim for row in ledger.under("audited")] == [claim.name for claim in claims.claims]
+    with pytest.raises(InputError, match="unknown row 'B4 audit'; did you mean 'B4 audited'"):
+        ledger.row("B4", "audit")
+
+
+def test_written_and_read(ledger: Ledger) -> None:
+    assert Ledger.from_json(ledger.to_json()) == ledger
+    assert Ledger.from_csv(ledger.to_csv()) == ledger
+
+
+def test_nothing_measured_is_written_and_read_too(paper: Paper) -> None:
+    empty = judge_claims(Evidence({}), paper)
+    assert Ledger.from_json(empty.to_json()) == empty
+    assert Ledger.from_csv(empty.to_csv()) == empty
+
+
+def test_rebuilt_from_the_files_of_the_evidence_it_is_the_same_byte_for_byte(
+    evidence: Evidence, ledger: Ledger, paper: Paper, tmp_path: Path
+) -> None:
+    evidence.write(tmp_path / "evidence")
+    again = judge_claims(Evidence.read(tmp_path / "evidence"), paper)
+    ledger.write(tmp_path / "one")
+    again.write(tmp_path / "two")
+    for name in ("ledger.csv", "ledger.json"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_what_is_no_ledger() -> None:
+    with pytest.raises(StoreError, match="this is no ledger"):
+        Ledger.from_csv("a,b\n1,2\n")
+
+
+def test_a_row_in_a_sentence(ledger: Ledger, paper: Paper) -> None:
+    sentence = ledger.row("B4", "audited").sentence
+    assert sentence.startswith(
+        "B4, Every hard delivery beats soft labels at every number of votes. Published: every cell "
+    )
+    assert "(audited protocol, the best epoch, 10 seeds)" in sentence
+    assert sentence.endswith(
+        "Supported: 6 of 6 cells as claimed, 0 reversed (one-sided exact Wilcoxon, Holm over 6); "
+        "the protocol plans 6 of 12 cells."
+    )
+    nothing = judge_claims(Evidence({}), paper).row("B15", "last").sentence
+    assert "Published: CKA as published 0.033. Measured (published protocol, the last epoch): nothing." in nothing
+
+
+def test_cells_of_a_part_can_be_told_apart(ledger: Ledger) -> None:
+    for row in ledger:
+        names = [part.part for part in row.parts]
+        assert len(set(names)) == len(names)
+        for part in row.parts:
+            cells = [(cell.cell, cell.metric) for cell in part.cells]
+            assert len(set(cells)) == len(cells), (row.claim, part.part)

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from dissensus.experiment.claims import Claims, read_claims, rules
+
+CLAIMS = [claim.name for claim in read_claims("basins").claims]
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_every_rule_says_when_a_claim_is_supported_and_contradicted(claims: Claims, name: str) -> None:
+    told = rules(claims[name])
+    assert len(told) == len(claims[name].parts)
+    for part, rule in zip(claims[name].parts, told, strict=True):
+        assert rule.endswith(".")
+        assert ("supported if" in rule.lower() and "contradicted if" in rule) or part.kind == "follows"
+        assert rule.startswith({"decides": "", "needed": "Needed", "beside": "Beside"}[part.weight])
+
+
+def test_tests_margins_and_families_are_named(claims: Claims) -> None:
+    assert (
+        "Exact one-sided Wilcoxon test over at least 10 paired seeds, Holm over 12 cells, 5 %" in rules(claims["B4"])[0]
+    )
+    assert "0.025 for soft NLL, 0.01 for accuracy, 0.02 for EntCorr" in rules(claims["B1"])[0]
+    assert "within a factor of 1.25" in rules(claims["B10"])[1]
+    assert "at least 5 of 6 show it, contradicted if more than 1 shows the opposite" in rules(claims["B18"])[0]
+    assert "jackknife" in rules(claims["B15"])[0]
+    assert "The verdict of B4." in rules(claims["B22"])[3]
+    assert "Holm" not in rules(claims["B7"])[0]
