@@ -160,7 +160,7 @@ def test_all_mistakes_of_a_file_are_told_with_their_lines(write):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("seeds = 2\n", "data is missing; it must be a table of name, votes, inputs, texts, options."),
+        ("seeds = 2\n", "data is missing; it must be a table of name, votes, inputs, texts, encoder, options."),
         ("[data]\n", "line 1: data: give a name (one of: glyphs"),
         ('[data]\nvotes = "labels.csv"\n', "line 1: data: give a name (one of: glyphs"),
         ('[data]\nname = "glyphs"\nvotes = "labels.csv"\n', "line 1: data: give a name (one of: glyphs"),

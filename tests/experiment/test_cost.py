@@ -22,7 +22,7 @@ def clock(monkeypatch):
     def set_to(*seconds):
         left = iter(seconds)
 
-        def trained(plan, data, few, train, select):
+        def trained(plan, data, few, train, select, encoder):
             asked.append((plan, few, train, select))
             return SimpleNamespace(history=[{"seconds": 9.0}, {"seconds": next(left)}])
 
@@ -62,7 +62,7 @@ def test_what_is_easy_is_not_even_tried(plans, data, clock):
 
 def test_what_takes_days_is(plans, data, monkeypatch):
     monkeypatch.setattr(cost, "EASY", 1)
-    monkeypatch.setattr(cost, "seconds_on_cpu", lambda plan, data: 86_400.0)
+    monkeypatch.setattr(cost, "seconds_on_cpu", lambda plan, data, encoder: 86_400.0)
     monkeypatch.setattr(cost.os, "cpu_count", lambda: 2)
     note = cpu_note(plans, data, jobs=8)
     assert note is not None

@@ -78,7 +78,7 @@ def test_a_new_field_at_its_first_default_moves_no_name():
 
 
 def test_every_default_is_still_the_first_one():
-    required = {"data": {"name", "votes", "inputs", "classes", "ordered"}, "model": {"name"}}
+    required = {"data": {"name", "votes", "inputs", "classes", "ordered"}, "model": {"name", "encoder"}}
     complete = Plan(**values()).to_dict()
     del complete["method"], complete["seeds"]
     for table, names in required.items():
@@ -159,7 +159,7 @@ def test_all_mistakes_are_told_at_once():
     assert message.startswith("this plan has 11 mistakes:\n")
     for sentence in (
         "method: unknown method 'sotf'; did you mean 'soft'? Choose one of: ",
-        "model is missing; it must be a table of name, options.",
+        "model is missing; it must be a table of name, encoder, options.",
         "votes must be \"all\" or a whole number of at least 1, but is 'most'.",
         "hold must be a whole number of at least 1, but is 0.",
         "target: unknown target 'share'; did you mean 'shares'? Choose one of: shares, smoothed, dawid-skene",

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from dissensus.datasets import Texts
+from dissensus.models.text import Encoder, tokens
+from dissensus.models.text.loading import load_tokenizer
+
+
+def test_pairs_are_encoded_as_pairs(encoder: Encoder, pairs: Texts) -> None:
+    tokenizer = load_tokenizer(encoder)
+    found = tokens(pairs, encoder)
+    assert found.shape[:2] == (4, 2)
+    for row, first, second in zip(found, pairs.first, pairs.second or (), strict=True):
+        expected = tokenizer(first, second)
+        length = len(expected["input_ids"])
+        assert row[0, :length].tolist() == expected["input_ids"]
+        assert row[1, :length].tolist() == expected["token_type_ids"]
+        assert (row[:, length:] == -1).all()
+    assert (found[:, 0, -1] >= 0).any()  # as long as the longest
+
+
+def test_single_texts_have_one_part(encoder: Encoder, pairs: Texts) -> None:
+    found = tokens(Texts(pairs.first), encoder)
+    assert set(found[:, 1].ravel().tolist()) == {0, -1}
+
+
+def test_of_a_long_pair_the_longer_text_is_cut(encoder: Encoder, pairs: Texts) -> None:
+    found = tokens(Texts(["a man sleeps in the park ."], ["no ."]), encoder, length=8)
+    assert found.shape == (1, 2, 8)
+    assert found[0, 1].tolist() == [0] * 5 + [1] * 3

@@ -1,0 +1,145 @@
+"""A transformer through the ordinary loop: tokens in, labels by the delivery, the same promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from dissensus.base.streams import key, permutation
+from dissensus.datasets import Texts
+from dissensus.delivery import Multipass, Soft
+from dissensus.models.text import FineTuning, find_encoder, tokens
+from dissensus.training import Checkpoint, Fitted, Recipe, Stopped, fit
+from dissensus.training.inputs import cut
+from dissensus.votes import Votes
+
+WHO, WHAT, WHERE = ("a man", "the dog", "a cat", "somebody"), ("sleeps", "runs", "eats"), ("", "outside", "in the park")
+FIRST = [f"{who} {what} {where} ." for who in WHO for what in WHAT for where in WHERE]  # 36
+SECOND = ["somebody rests ."] * 18 + ["the woman is not outside in the park ."] * 18
+RECIPE = Recipe(
+    epochs=4, batch_size=8, lr=5e-3, weight_decay=0.01, optimizer="adamw", schedule="linear", warmup=0.1
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def make(tiny_encoder: Path) -> FineTuning:
+    return FineTuning(find_encoder(tiny_encoder), 3)
+
+
+@pytest.fixture(scope="module")
+def x(tiny_encoder: Path) -> np.ndarray:
+    return tokens(Texts(FIRST, SECOND), find_encoder(tiny_encoder))
+
+
+@pytest.fixture(scope="module")
+def votes() -> Votes:
+    """What is said is decided by the verb and, for one in three, divided."""
+    counts = np.zeros((36, 3), np.int64)
+    for item, text in enumerate(FIRST):
+        verb = next(number for number, word in enumerate(WHAT) if word in text)
+        counts[item, verb] = 4
+        counts[item, (verb + 1) % 3] = 2 * (item % 3 == 0)
+    return Votes.from_counts(counts)
+
+
+def run(make, x, deliver, recipe: Recipe = RECIPE, **options) -> Fitted:
+    human = options.pop("human", np.full((36, 3), 1 / 3))
+    return fit(make, x, deliver, recipe, seed=5, held_out=(x, human), **options)
+
+
+def test_it_learns_what_people_say(make, x, votes) -> None:
+    fitted = run(make, x, Soft(votes), Recipe(**{**vars(RECIPE), "epochs": 50}), human=votes.frequencies())
+    assert fitted.history[0]["kl"] > 0.9
+    assert fitted.history[-1]["kl"] < 0.2
+    assert fitted.history[-1]["accuracy"] == 1
+
+
+def test_it_is_adamw_on_the_batches_it_says_with_the_dropout_it_says(make, x, votes) -> None:
+    """By hand: rows of floats are cross-entropy to these rows, never binary cross-entropy."""
+    deliver, recipe = Soft(votes), Recipe(**{**vars(RECIPE), "epochs": 2, "momentum": 0.9})
+    fitted = fit(make, x, deliver, recipe, seed=5)
+    torch.manual_seed(key(5, "init"))
+    model = make().train()
+    groups = [
+        {"params": [p for p in model.parameters() if p.ndim > 1], "weight_decay": 0.01},
+        {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=1.0)
+    tokens_, step = torch.from_numpy(x), 0
+    for epoch in range(2):
+        torch.manual_seed(key(5, "layers", epoch))
+        for i in np.split(permutation(36, 5, "order", epoch), [8, 16, 24, 32]):
+            for group in optimizer.param_groups:
+                group["lr"] = 5e-3 * (step if step < 1 else (10 - step) / 9)
+            batch = cut(tokens_[i], int((tokens_[i, 0] >= 0).sum(1).max()))
+            loss = F.cross_entropy(model(batch), torch.from_numpy(deliver(epoch, i)))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            step += 1
+    for name, value in model.state_dict().items():
+        if not name.endswith("key.bias"):  # whose gradient is 0 but for rounding, which Adam makes as large as any
+            torch.testing.assert_close(fitted.model.state_dict()[name], value, rtol=1e-3, atol=1e-5)
+
+
+def test_two_deliveries_of_a_seed_are_paired(make, x, votes) -> None:
+    """Initial weights and dropout know nothing of the delivery: with a rate of almost 0 the logits are the same."""
+    recipe = Recipe(epochs=1, batch_size=8, lr=1e-30, optimizer="adamw")
+    soft, hard = (run(make, x, deliver, recipe) for deliver in (Soft(votes), Multipass(votes, seed=5)))
+    np.testing.assert_array_equal(soft.last.logits, hard.last.logits)
+    assert soft.history[0]["train_loss"] != hard.history[0]["train_loss"]
+
+
+def test_the_same_bit_for_bit_also_after_a_stop(make, x, votes, tmp_path: Path) -> None:
+    deliver, whole = Multipass(votes, seed=0), Checkpoint(tmp_path / "checkpoint.safetensors")
+    twice = [run(make, x, deliver) for _ in range(2)]
+    left = iter([False, True])
+    with pytest.raises(Stopped):
+        run(make, x, deliver, checkpoint=whole, stop=lambda: next(left))
+    resumed = run(make, x, deliver, checkpoint=whole)
+    for found in (twice[1], resumed):
+        np.testing.assert_array_equal(found.last.logits, twice[0].last.logits)
+        np.testing.assert_array_equal(found.best.logits, twice[0].best.logits)
+        assert [row["train_loss"] for row in found.history] == [row["train_loss"] for row in twice[0].history]
+
+
+def test_features_are_kept_where_asked_for(make, x, votes) -> None:
+    fitted = run(make, x, Soft(votes), Recipe(epochs=1, lr=0.01), features=True)
+    assert fitted.last.features.shape == (36, 16)
+
+
+def test_held_out_texts_may_be_longer(make, x, votes) -> None:
+    short = x[:, :, :16]
+    longer = np.concatenate([x, np.full((36, 2, 5), -1, np.int32)], 2)
+    fitted = fit(make, short, Soft(votes), Recipe(epochs=1), held_out=(longer, votes.frequencies()))
+    assert fitted.last.logits.shape == (36, 3)
+
+
+def test_bf16_trains_on_a_cpu_too(make, x, votes) -> None:
+    fitted = run(make, x, Soft(votes), Recipe(**{**vars(RECIPE), "precision": "bf16"}))
+    assert np.isfinite(fitted.last.logits).all()
+    assert next(fitted.model.parameters()).dtype == torch.float32
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_on_a_gpu_it_is_the_same_run(make, x, votes) -> None:
+    """Without dropout, whose draws are another machine's, the numbers agree with those of a CPU; with graphs too."""
+    make.net.config.hidden_dropout_prob = 0.0
+
+    def still():
+        model = make()
+        for module in model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+            if hasattr(module, "attention_dropout") or hasattr(module, "dropout_prob"):
+                module.attention_dropout = module.dropout_prob = 0.0
+        return model
+
+    cpu = run(still, x, Soft(votes))
+    gpu = run(lambda: still().cuda(), x, Soft(votes))
+    np.testing.assert_allclose(gpu.last.logits, cpu.last.logits, atol=2e-2)
