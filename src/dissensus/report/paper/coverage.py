@@ -1,0 +1,36 @@
+"""How far the runs of a table or figure are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dissensus.experiment.papers import Paper
+    from dissensus.experiment.papers.evidence import Evidence
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Runs that are made, of those that are wanted.
+
+    >>> str(Coverage(3, 10)), str(Coverage(10, 10))
+    ('not run yet: 3 of 10 runs', 'all 10 runs are made, but this was not measured in them')
+    """
+
+    done: int
+    wanted: int
+
+    def __str__(self) -> str:
+        if self.done < self.wanted:
+            return f"not run yet: {self.done} of {self.wanted} runs"
+        return f"all {self.wanted} runs are made, but this was not measured in them"
+
+
+def coverage(
+    evidence: Evidence, paper: Paper, place: str | None = None, protocol: str | None = "published"
+) -> Coverage:
+    """Of the runs that feed a table or figure under a protocol; of all, where none is named."""
+    wanted = paper.cells(protocol, feeds=place)
+    made = set(evidence.runs.values())
+    return Coverage(sum(cell in made for cell in wanted), len(wanted))

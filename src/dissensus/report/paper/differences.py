@@ -1,0 +1,135 @@
+"""Where a measured number is not the published one, and what explains it, so far as anybody knows."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dissensus.base.errors import InputError
+from dissensus.report.paper.grid import SETS, SLICES, digits_of, title_of, votes_in_words
+from dissensus.report.paper.measured import TOLERANCE, Gap, Measured, Subject, gap, measured
+from dissensus.report.tables import number
+
+if TYPE_CHECKING:
+    from dissensus.experiment.papers import Address, Number, Paper
+    from dissensus.experiment.papers.evidence import Evidence
+
+NOTES = "notes.toml"
+NOT_EXPLAINED = "not explained"
+_PARTS = ("place", "method", "metric", "votes", "hold", "slice", "outside", "other")
+
+
+@dataclass(frozen=True)
+class Note:
+    """What explains the differences at all addresses that have these parts.
+
+    >>> Note({"place": "table1"}, "another padding").of({"place": "table1", "votes": 5})
+    True
+    """
+
+    parts: Mapping[str, Any]
+    explains: str
+
+    def of(self, address: Mapping[str, Any]) -> bool:
+        return all(address[part] == value for part, value in self.parts.items())
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A published number beside ours."""
+
+    address: Address
+    published: Number
+    ours: Measured
+    gap: Gap | None
+    explained: str = ""
+
+    @property
+    def differs(self) -> bool:
+        return self.gap is not None and self.gap.differs
+
+    @property
+    def what(self) -> str:
+        return in_words(self.address)
+
+    @property
+    def numbers(self) -> str:
+        """Both, and how far apart they are.
+
+        "0.5612 against 0.5860, 3.1 standard errors lower".
+        """
+        digits = digits_of(self.address.metric, self.published.unit)
+        told = f"{number(self.ours.mean, digits)} against {number(self.published.mean, digits)}"
+        if self.gap is None or not self.gap.standard_error:
+            return told
+        errors = abs(self.gap.value) / self.gap.standard_error
+        return f"{told}, {errors:.1f} standard errors {'higher' if self.gap.value > 0 else 'lower'}"
+
+
+def in_words(address: Address) -> str:
+    """What a published number is of: "sls, soft NLL, 5 votes"."""
+    parts = [address.method]
+    if address.other:
+        parts[0] += f" and {address.other}" if address.other != address.method else ", two seeds"
+    parts.append(title_of(address.metric).rstrip(" ↑↓"))
+    if address.votes != "all":
+        parts.append(votes_in_words(address.votes))
+    if address.hold != 1:
+        parts.append(f"labels held for {address.hold} epochs")
+    if address.slice != "all":
+        parts.append(SLICES[address.slice])
+    if address.outside:
+        parts.append(SETS.get(address.outside, address.outside))
+    return ", ".join(parts)
+
+
+def compared(evidence: Evidence, paper: Paper, notes: Sequence[Note] = ()) -> list[Compared]:
+    """Every published mean beside ours on all seeds, in the paper's order; without those that are not measured."""
+    return list(_compared(evidence, paper, notes))
+
+
+def _compared(evidence: Evidence, paper: Paper, notes: Sequence[Note]) -> Iterator[Compared]:
+    for address, published in paper.published.numbers.items():
+        ours = measured(evidence, Subject.of(address))
+        if ours:
+            explained = next((note.explains for note in notes if note.of(asdict(address))), "")
+            yield Compared(address, published, ours, gap(ours, published), explained)
+
+
+def read_notes(folder: Path) -> list[Note]:
+    """The explanations of ``notes.toml`` in a folder of results; none where there is no such file.
+
+    .. code-block:: toml
+
+        [[notes]]
+        place = "table2"      # and any of method, metric, votes, hold, slice, outside, other
+        metric = "ece"
+        explains = "the paper ..."
+    """
+    path = folder / NOTES
+    if not path.exists():
+        return []
+    try:
+        told = tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}.") from None
+    notes = []
+    for position, entry in enumerate(told.get("notes", []), 1):
+        parts = {key: value for key, value in entry.items() if key != "explains"}
+        if wrong := next((key for key in parts if key not in _PARTS), None):
+            raise InputError(f"note {position} of {path} has {wrong!r}; choose of {', '.join(_PARTS)}, explains.")
+        if not parts or not entry.get("explains"):
+            raise InputError(f"note {position} of {path} must say what it explains: an address, and `explains`.")
+        notes.append(Note(parts, entry["explains"]))
+    return notes
+
+
+def rule() -> str:
+    """The rule by which a number differs, in words."""
+    return (
+        f"A number differs where it is more than {TOLERANCE:g} standard errors of the difference from the published "
+        "one; where the paper has no SD, ours stands for both."
+    )

@@ -1,0 +1,89 @@
+"""The numbers that stand in the paper's text and figures, beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from dissensus.report.paper.differences import in_words
+from dissensus.report.paper.grid import Box, Grid, Line, box, digits_of, record, votes_in_words
+from dissensus.report.paper.measured import FEW, Measured, Subject, gap, measured
+from dissensus.report.tables import number
+
+if TYPE_CHECKING:
+    from dissensus.experiment.papers import Address, Paper
+    from dissensus.experiment.papers.evidence import Evidence
+
+VOTES = (5, 10, 25, 50)
+HEAD = ("", "", "published", f"measured, seeds 0–{FEW - 1}", "measured, all seeds", "last epoch", "audited")
+
+
+def text_table(evidence: Evidence, paper: Paper) -> Grid:
+    """A line a number: published, measured, at the last epoch, and under the audited protocol."""
+    lines: list[Line] = []
+    records: list[dict[str, Any]] = []
+    for address in _addresses(paper):
+        for subject in _subjects(address):
+            found = measured(evidence, subject)
+            lines.append(_line(evidence, paper, address, subject, found))
+            records.append(record(found, **asdict(subject), place=address.place, **_told(paper, address)))
+    notes = (
+        "Published numbers in brackets are the lowest and the highest seed. Where the paper does not say for how many "
+        "votes, all of ours are shown.",
+    )
+    missing = "" if any(told["mean"] is not None for told in records) else "not run yet"
+    return Grid("text", "Numbers of the text and of the figures", HEAD, tuple(lines), tuple(records), notes, missing)
+
+
+def _addresses(paper: Paper) -> list[Address]:
+    told = dict.fromkeys((*paper.published.numbers, *paper.published.ranges))
+    figures = [address for address in told if address.place.startswith("figure")]
+    return sorted(figures, key=lambda address: int(address.place.removeprefix("figure")))
+
+
+def _subjects(address: Address) -> Iterator[Subject]:
+    """Of a number of sparse targets, one for each number of votes: with all votes there is none."""
+    if address.metric == "js_gain":
+        yield from (Subject.of(address).read(votes=votes) for votes in VOTES)
+    else:
+        yield Subject.of(address)
+
+
+def _line(evidence: Evidence, paper: Paper, address: Address, subject: Subject, found: Measured) -> Line:
+    mean, span = paper.published.numbers.get(address), paper.published.ranges.get(address)
+    unit = (mean or span).unit  # type: ignore[union-attr]
+    digits = min(digits_of(address.metric, unit), 4 if unit == "nats" else 3)
+    apart = gap(found, mean) if mean is not None and found else None
+    boxes = (
+        Box(
+            number(mean.mean, digits) if mean else f"[{span.low:g}, {span.high:g}]" if span else "–",
+            f"[{span.low:g}, {span.high:g}]" if mean and span else "",
+        ),
+        box(found.first(FEW), digits),
+        _with_range(box(found, digits, differs=apart is not None and apart.differs), found, span is not None, digits),
+        box(measured(evidence, subject.read(checkpoint="last")), digits),
+        box(measured(evidence, subject.read(protocol="audited")), digits),
+    )
+    words = in_words(address) + (f", {votes_in_words(subject.votes)}" if subject.votes != address.votes else "")
+    return Line(_called(address.place), words, boxes)
+
+
+def _with_range(shown: Box, found: Measured, wanted: bool, digits: int) -> Box:
+    if not (wanted and found):
+        return shown
+    low, high = min(found.values.values()), max(found.values.values())
+    return Box(shown.text, f"{shown.detail} seeds {number(low, digits)} to {number(high, digits)}", shown.differs)
+
+
+def _called(place: str) -> str:
+    return place.replace("figure", "Figure ")
+
+
+def _told(paper: Paper, address: Address) -> dict[str, Any]:
+    mean, span = paper.published.numbers.get(address), paper.published.ranges.get(address)
+    return {
+        "published": mean.mean if mean else None,
+        "published_low": span.low if span else None,
+        "published_high": span.high if span else None,
+    }
