@@ -1,0 +1,109 @@
+"""The twelve figures: all of them, what they overlay, and what they say to those who cannot see them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dissensus.experiment.papers import Cell
+from dissensus.experiment.papers.evidence import Evidence
+from dissensus.metrics import Estimate
+from dissensus.report.figures import styled
+from dissensus.report.paper.drawing import LOOKS
+from dissensus.report.paper.figures import FIGURES, paper_figures
+
+# how many of the paper's numbers each figure overlays
+OVERLAID = {"figure1": 16, "figure4": 4, "figure7": 1, "figure8": 2, "figure9": 4, "figure11": 1, "figure12": 2}
+
+
+@pytest.fixture(scope="module")
+def drawn(whole, basins):
+    with styled():
+        return dict(paper_figures(whole, basins, {"entropy_correlation": Estimate(0.54, 0.01)}))
+
+
+def diamonds(figure):
+    """Where published numbers stand."""
+    lines = [line for ax in figure.axes for line in ax.lines if line.get_marker() == "D" and len(line.get_xdata()) == 1]
+    return [float(line.get_ydata()[0]) for line in lines if line.get_markerfacecolor() == "none"]
+
+
+def test_there_are_twelve_in_the_papers_order(drawn):
+    assert list(drawn) == [f"figure{number}" for number in range(1, 13)]
+    assert all(one is not None for one in drawn.values())
+
+
+def test_published_numbers_are_overlaid_where_there_are_any(drawn, basins):
+    for place, one in drawn.items():
+        shown = diamonds(one.figure)
+        assert len(shown) == OVERLAID.get(place, 0), place
+        source = "table1" if place == "figure1" else place
+        told = [n.mean for address, n in basins.published.numbers.items() if address.place == source]
+        assert set(shown) <= set(told)
+
+
+def test_texts_tell_what_is_seen(drawn):
+    for one in drawn.values():
+        assert len(one.alt) > 60
+        assert any(letter.isdigit() for letter in one.alt)
+        assert len(one.caption) > 40
+        assert "None" not in one.alt + one.caption
+        assert "nan" not in one.alt + one.caption
+    assert "published 2.05" in drawn["figure11"].alt
+    assert "published 35.7" in drawn["figure8"].alt
+
+
+def test_axes_are_named(drawn):
+    for place, one in drawn.items():
+        for ax in one.figure.axes:
+            assert ax.get_title("left") or ax.get_title(), place
+
+
+def test_methods_keep_colours_and_markers_that_differ():
+    assert len({look.colour for look in LOOKS.values()}) == len(LOOKS)
+    assert len({look.marker for look in LOOKS.values()}) == len(LOOKS)
+
+
+def test_what_is_not_run_is_not_drawn(basins):
+    for draw in FIGURES.values():
+        assert draw(Evidence({}, {}), basins, {}) is None
+
+
+def test_one_seed_is_drawn_without_intervals(basins, make):
+    cells = [cell for cell in basins.cells("published") if cell.seed == 0]
+    evidence = make(cells)
+    with styled():
+        drawn = dict(paper_figures(evidence, basins, {}))
+    assert drawn["figure1"] is not None
+    assert drawn["figure9"] is None  # one seed makes no pair
+    for one in drawn.values():
+        if one is not None:
+            assert "nan" not in one.alt
+
+
+def test_the_line_to_all_votes_is_drawn_only_where_samples_are_nested(drawn):
+    published, audited = (drawn["figure1"].figure.axes[i] for i in (0, 3))
+    assert max(len(line.get_xdata()) for line in published.lines) == 4
+    assert max(len(line.get_xdata()) for line in audited.lines) == 4  # 5, 10, 25 and all
+    assert [label.get_text() for label in audited.get_xticklabels()] == ["5", "10", "25", "all"]
+
+
+def test_controls_of_the_barrier_stand_beside_it(drawn, whole):
+    stale, reset, heights = drawn["figure11"].figure.axes
+    for ax, name in ((stale, "barrier"), (reset, "barrier_reset")):
+        labels = [line.get_label() for line in ax.lines]
+        assert labels == ["sls to soft", "sls to sls again", "soft to soft again"]
+        curves = whole.curves(name, protocol="published", method="sls", other="sls+reorder")
+        mean = np.mean([curve.y for curve in curves.values()], axis=0)
+        np.testing.assert_allclose(ax.lines[1].get_ydata(), mean)
+    assert heights.get_xticklabels()[0].get_text() == "sls\nto soft"
+
+
+def test_a_run_that_diverged_does_not_spoil_the_rest(basins, whole):
+    cells = [Cell("published", "sls", "all", 1, seed) for seed in range(3)]
+    history = {"epoch": [0, 1], "soft_nll": [2.0, 1.0]}
+    lost = {"epoch": [0, 1], "soft_nll": [2.0, np.nan]}
+    rows = [{"cell": cells[0], **history}, {"cell": cells[1], **history}, {"cell": cells[2], **lost}]
+    with styled():
+        drawn = FIGURES["figure8"](Evidence.from_rows(histories=rows), basins, {})
+    np.testing.assert_allclose(drawn.figure.axes[0].lines[0].get_ydata(), [2.0, 1.0])
