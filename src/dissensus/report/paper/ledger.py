@@ -1,0 +1,136 @@
+"""The ledger as the page shows it: a claim, its verdict under every view, and unfolded the rule and the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dissensus.report.paper.grid import Box
+from dissensus.report.tables import p_value
+
+if TYPE_CHECKING:
+    from dissensus.experiment.claims import Judged, Ledger, Measured, Row
+
+VIEWS = {
+    "published": "published protocol",
+    "audited": "audited protocol",
+    "last": "published, last epoch",
+    "audited-last": "audited, last epoch",
+}
+SIGNS = {"supported": "✓", "contradicted": "✗", "undecided": "?"}
+
+
+@dataclass(frozen=True)
+class CellLine:
+    """One cell of a part: what was published, and a box a view."""
+
+    cell: str
+    published: str
+    boxes: tuple[Box, ...]
+
+
+@dataclass(frozen=True)
+class PartView:
+    """One part of a claim: what it says, how it counts, and its cells under every view."""
+
+    name: str
+    says: str
+    beside: bool
+    verdicts: tuple[str, ...]
+    reasons: tuple[str, ...]
+    cells: tuple[CellLine, ...]
+
+
+@dataclass(frozen=True)
+class ClaimView:
+    """One claim, whole."""
+
+    name: str
+    title: str
+    ours: bool
+    places: tuple[str, ...]
+    verdicts: tuple[str, ...]
+    reasons: tuple[str, ...]
+    early: tuple[str, ...]  # why it is too early for a verdict, in a few words; else ""
+    seeds: tuple[int, ...]
+    rules: tuple[str, ...]
+    parts: tuple[PartView, ...]
+
+
+def views_of(ledger: Ledger) -> list[str]:
+    """The views that the ledger has, in its order."""
+    return list(dict.fromkeys(row.view for row in ledger))
+
+
+def claims_of(ledger: Ledger, rules: Mapping[str, Sequence[str]]) -> list[ClaimView]:
+    """Claim by claim, what the page shows."""
+    views = views_of(ledger)
+    by_claim: dict[str, dict[str, Row]] = {}
+    for row in ledger:
+        by_claim.setdefault(row.claim, {})[row.view] = row
+    return [_claim([rows[view] for view in views], rules.get(name, ())) for name, rows in by_claim.items()]
+
+
+def counts(ledger: Ledger, view: str) -> dict[str, int]:
+    """How many of the paper's claims have each verdict under a view; our own questions are not counted."""
+    told: list[str] = [row.verdict for row in ledger if row.view == view and not row.ours]
+    return {verdict: told.count(verdict) for verdict in SIGNS}
+
+
+def _claim(rows: Sequence[Row], rules: Sequence[str]) -> ClaimView:
+    first = rows[0]
+    names = dict.fromkeys(part.part for row in rows for part in row.parts)
+    return ClaimView(
+        name=first.claim,
+        title=first.title,
+        ours=first.ours,
+        places=first.places,
+        verdicts=tuple(row.verdict for row in rows),
+        reasons=tuple(row.reason for row in rows),
+        early=tuple(_early(row) for row in rows),
+        seeds=tuple(row.seeds for row in rows),
+        rules=tuple(rules),
+        parts=tuple(_part(name, rows) for name in names),
+    )
+
+
+def _early(row: Row) -> str:
+    """Not run, or not yet: an undecided claim that nothing is known of is told from one that the numbers leave open."""
+    if row.verdict != "undecided" or any(cell.p is not None for part in row.deciding for cell in part.cells):
+        return ""
+    return "numbers are missing" if any(cell.seeds for part in row.deciding for cell in part.cells) else "not run"
+
+
+def _part(name: str, rows: Sequence[Row]) -> PartView:
+    found = [next((part for part in row.parts if part.part == name), None) for row in rows]
+    first = next(part for part in found if part is not None)
+    labels = dict.fromkeys((cell.cell, cell.metric) for part in found if part for cell in part.cells)
+    return PartView(
+        name=name,
+        says=first.says,
+        beside=first.weight == "beside",
+        verdicts=tuple(part.verdict if part else "undecided" for part in found),
+        reasons=tuple(part.reason if part else "" for part in found),
+        cells=tuple(_line(cell, metric, found) for cell, metric in labels),
+    )
+
+
+def _line(cell: str, metric: str, parts: Sequence[Judged | None]) -> CellLine:
+    found = [
+        next((one for one in part.cells if (one.cell, one.metric) == (cell, metric)), None) if part else None
+        for part in parts
+    ]
+    published = next((one.published for one in found if one is not None and one.published), "")
+    return CellLine(cell or "all", published, tuple(map(_box, found)))
+
+
+def _box(cell: Measured | None) -> Box:
+    if cell is None or cell.mean is None:
+        return Box()
+    detail = [] if cell.p is None else [f"p {p_value(cell.p)}"]
+    if cell.agree is not None:
+        detail.append(f"{cell.agree} of {cell.seeds} seeds")
+    elif cell.seeds:
+        detail.append(f"{cell.seeds} seeds")
+    return Box(cell.text.replace("-", "−"), ", ".join(detail))

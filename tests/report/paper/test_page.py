@@ -1,0 +1,180 @@
+"""The page on a paper: whole, offline, the same every time, from evidence alone, and quickly."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from dissensus.experiment.claims import judge_claims
+from dissensus.experiment.papers.evidence import Evidence
+from dissensus.report.paper import Note, read_notes, write_paper_page
+
+ROOT = Path(__file__).parents[3]
+VOID = {"meta", "img", "br", "col"}
+ANSWER = [f"Sentence {number} <of> the answer." for number in range(1, 6)]
+
+
+class Outline(HTMLParser):
+    """Tags with their attributes, and the text; fails where tags do not close in order."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(html)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def built(whole, judged, basins, tmp_path_factory):
+    """The whole page of 420 runs, and how long it took."""
+    folder = tmp_path_factory.mktemp("page")
+    started = time.process_time()
+    notes = [Note({"place": "table4", "metric": "trace"}, "other probes")]
+    path = write_paper_page(
+        whole, judged, basins, folder, answer=ANSWER, rules={"B1": ["A rule, written before."]}, notes=notes
+    )
+    return path, time.process_time() - started
+
+
+@pytest.fixture(scope="module")
+def outline(built):
+    return Outline(built[0].read_text("utf-8"))
+
+
+def test_it_is_made_in_less_than_a_minute(built, whole):
+    assert len(whole.runs) == 420
+    assert built[1] < 50
+
+
+def test_it_opens_offline_and_tags_close(outline):
+    for tag, attributes in outline.tags:
+        assert tag not in ("script", "link", "iframe")
+        if tag == "img":
+            assert attributes["src"].startswith("data:image/svg+xml;base64,")
+            assert attributes["alt"]
+        if tag == "a" and attributes["href"].startswith("http"):
+            assert attributes["href"] == "https://arxiv.org/abs/2605.20642"
+
+
+def test_links_lead_somewhere(outline, built):
+    anchors = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
+    assert len(anchors) == len(set(anchors))
+    for tag, attributes in outline.tags:
+        if tag == "a" and attributes["href"].startswith("#"):
+            assert attributes["href"][1:] in anchors, attributes["href"]
+        elif tag == "a" and not attributes["href"].startswith("http"):
+            assert (built[0].parent / attributes["href"]).is_file(), attributes["href"]
+    assert {f"table{n}" for n in range(1, 10)} | {f"figure{n}" for n in range(1, 13)} <= set(anchors)
+    assert {f"B{n}" for n in range(1, 23)} <= set(anchors)
+
+
+def test_the_answer_and_the_ledger_are_on_top(outline):
+    text = outline.text
+    order = [
+        text.index(words) for words in ("The answer", "Sentence 5 <of>", "The ledger", "The tables", "The figures")
+    ]
+    assert order == sorted(order)
+    assert "A rule, written before." in text
+    assert "290 of 290 runs, published protocol" in " ".join(text.split())
+
+
+def test_differences_are_listed_with_their_explanations(outline):
+    assert "other probes" in outline.text
+    assert "not explained" in outline.text
+
+
+def test_every_deviation_is_listed(outline):
+    from dissensus.report.paper.beside import read_beside
+
+    for one in read_beside("basins").deviations:
+        assert one.ours in outline.text
+
+
+def test_every_table_is_a_file_and_every_figure_two(built):
+    folder = built[0].parent
+    tables = {path.stem for path in (folder / "tables").iterdir()}
+    assert {f"table{n}" for n in (1, 2, 3, 4, 6, 7, 8, 9)} <= tables
+    assert {"text", "reach", "differences", "deviations", "ledger", "barriers"} <= tables
+    figures = {path.name for path in (folder / "figures").iterdir()}
+    assert figures == {f"figure{n}.{kind}" for n in range(1, 13) for kind in ("png", "svg")}
+
+
+def test_nothing_run_yet_is_said(basins, tmp_path):
+    nothing = Evidence({}, {})
+    page = write_paper_page(nothing, judge_claims(nothing, basins), basins, tmp_path)
+    told = Outline(page.read_text("utf-8"))
+    text = " ".join(told.text.split())
+    assert "Not run yet: 0 of 160 runs." in text
+    assert text.count("Not run yet") >= 20  # tables and figures alike
+    assert not [tag for tag, _ in told.tags if tag == "img"]
+    assert not (tmp_path / "figures").exists()
+
+
+def test_it_needs_no_torch_and_no_pydantic(tmp_path, make, basins):
+    cells = [cell for cell in basins.cells("published", feeds="table2") if cell.seed < 2]
+    make(cells, diagnostics=False).write(tmp_path)
+    code = """
+import sys
+from dissensus.experiment.claims import judge_claims, read_claims
+from dissensus.experiment.claims.answer import answer
+from dissensus.experiment.papers import Evidence, read_paper
+from dissensus.report.paper import write_paper_page
+paper, evidence = read_paper("basins"), Evidence.read(sys.argv[1])
+ledger = judge_claims(evidence, paper)
+write_paper_page(evidence, ledger, paper, sys.argv[1] + "/page", answer=answer(ledger, evidence))
+assert not {"torch", "pydantic", "polars"} & set(sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "page" / "index.html").is_file()
+
+
+def test_what_is_committed_is_what_the_evidence_gives(basins, tmp_path):
+    """Tables and texts, byte for byte; figures are drawn a little otherwise by each version of the library."""
+    from dissensus.experiment.claims import read_claims
+    from dissensus.experiment.claims.answer import answer
+    from dissensus.experiment.claims.words import rules
+
+    committed = ROOT / "results" / "basins"
+    if not (committed / "runs.csv").is_file():
+        pytest.skip("no results of Basins are committed yet")
+    evidence = Evidence.read(committed)
+    ledger = judge_claims(evidence, basins)
+    write_paper_page(
+        evidence,
+        ledger,
+        basins,
+        tmp_path,
+        answer=answer(ledger, evidence),
+        rules={claim.name: rules(claim) for claim in read_claims("basins").claims},
+        notes=read_notes(committed),
+    )
+    again = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
+    assert {path for path in again if (committed / path).is_file()} == again
+    for path in again:
+        if path.suffix == ".csv":
+            assert (tmp_path / path).read_text("utf-8") == (committed / path).read_text("utf-8"), path
+    pages = [re.sub(r"data:image[^\"]*", "", (at / "index.html").read_text("utf-8")) for at in (tmp_path, committed)]
+    assert pages[0] == pages[1]
+    assert ledger.to_csv() == (committed / "ledger.csv").read_text("utf-8")
