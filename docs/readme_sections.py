@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from basins_section import basins
 from training_section import training
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -85,7 +86,11 @@ def training_here() -> str:
     return training(ROOT / "benchmarks" / "results")
 
 
-SECTIONS = {"demo": demo, "training": training_here, "speed": speed}
+def basins_here() -> str:
+    return basins(ROOT / "results" / "basins")
+
+
+SECTIONS = {"demo": demo, "basins": basins_here, "training": training_here, "speed": speed}
 
 
 def _json(path: str) -> dict[str, Any]:

@@ -1,0 +1,104 @@
+"""The README's part on Basins: the answer, the verdicts, the headline table and Figure 1, as measured so far."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from dissensus.experiment.claims import Ledger
+from dissensus.experiment.claims.answer import answer
+from dissensus.experiment.papers import Evidence, Paper, read_paper
+from dissensus.report.paper.coverage import coverage
+from dissensus.report.paper.differences import compared, read_notes
+from dissensus.report.paper.ledger import VIEWS, counts, views_of
+from dissensus.report.paper.measured import Subject, gap, measured
+from dissensus.report.tables import number
+
+METHODS = ("soft", "sls", "multipass", "deterministic-control")
+VOTES = (5, 10, 25, 50)
+
+
+def basins(results: Path, link: str = "results/basins") -> str:
+    """The whole part; nothing while no run is in ``results``."""
+    if not (results / "runs.csv").exists() or not (results / "ledger.json").exists():
+        return ""
+    evidence, paper = Evidence.read(results), read_paper("basins")
+    if not evidence.runs:
+        return ""
+    ledger = Ledger.from_json((results / "ledger.json").read_text("utf-8"))
+    title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
+    parts = [
+        "## The Basins paper, repeated",
+        _wrapped(
+            f"""{title} asks how the votes of CIFAR-10H should reach a ResNet-18. `dissensus reproduce basins` repeats
+            all of it: {_runs(evidence, paper)}. What should someone with a few votes an item train on, and how sure are
+            we?"""
+        ),
+        "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(answer(ledger, evidence), 1)),
+        _wrapped(
+            """Every claim of the paper has a rule that was written before the runs, and a verdict that follows from it
+            alone:"""
+        ),
+        _verdicts(ledger),
+        _wrapped(
+            """Soft NLL by the number of votes an item, published protocol: mean and 95 % interval over our seeds, the
+            published mean in brackets, ≠ where the two are more than two standard errors apart:"""
+        ),
+        _headline(evidence, paper),
+        f"![Soft NLL, accuracy and entropy correlation by the number of votes an item]({link}/figures/figure1.png)",
+        _wrapped(
+            f"""{_differences(evidence, paper, results)} Tables, figures, the ledger and every deviation from the paper:
+            [{link}/index.html]({link}/index.html)."""
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _runs(evidence: Evidence, paper: Paper) -> str:
+    told = []
+    for protocol in paper.protocols:
+        made = coverage(evidence, paper, protocol=protocol)
+        of = f"{made.done} of {made.wanted}" if made.done < made.wanted else f"all {made.wanted}"
+        told.append(f"{of} runs under the {protocol} protocol")
+    return " and ".join(told)
+
+
+def _verdicts(ledger: Ledger) -> str:
+    rows = ["| claims B1 to B22 | supported | contradicted | undecided |", "|---|---:|---:|---:|"]
+    for view in views_of(ledger):
+        found = counts(ledger, view)
+        rows.append(f"| {VIEWS.get(view, view)} | " + " | ".join(map(str, found.values())) + " |")
+    return "\n".join(rows)
+
+
+def _headline(evidence: Evidence, paper: Paper) -> str:
+    head = ["| method | " + " | ".join(f"{votes} votes" for votes in VOTES) + " |", "|---" + "|---:" * len(VOTES) + "|"]
+    return "\n".join(
+        head
+        + [
+            f"| {method} | " + " | ".join(_cell(evidence, paper, method, votes) for votes in VOTES) + " |"
+            for method in METHODS
+        ]
+    )
+
+
+def _cell(evidence: Evidence, paper: Paper, method: str, votes: int) -> str:
+    published = paper.published.value("table1", method, "soft_nll", votes=votes)
+    ours = measured(evidence, Subject("soft_nll", method, votes))
+    if ours.interval is None:
+        return f"– ({published.mean:.3f})"
+    apart = gap(ours, published)
+    mark = " ≠" if apart is not None and apart.differs else ""
+    interval = f"[{number(ours.interval.low)}, {number(ours.interval.high)}]"
+    return f"{number(ours.interval.mean)} {interval} ({published.mean:.3f}){mark}"
+
+
+def _differences(evidence: Evidence, paper: Paper, results: Path) -> str:
+    told = compared(evidence, paper, read_notes(results))
+    differ = [one for one in told if one.differs]
+    explained = sum(bool(one.explained) for one in differ)
+    return f"Of {len(told)} published numbers that were measured, {len(differ)} differ; {explained} are explained."
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)

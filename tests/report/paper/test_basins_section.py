@@ -1,0 +1,76 @@
+"""The README's part on Basins: nothing before there are runs, then what was measured and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from dissensus.experiment.claims.answer import answer
+from dissensus.report.paper.measured import Subject, measured
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+@pytest.fixture
+def section(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(DOCS))
+    import basins_section
+
+    return basins_section
+
+
+@pytest.fixture(scope="module")
+def results(whole, judged, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("basins")
+    whole.write(folder)
+    judged.write(folder)
+    return folder
+
+
+def test_nothing_is_written_before_there_are_runs(section, tmp_path):
+    assert section.basins(tmp_path) == ""
+    (tmp_path / "notes.toml").write_text("", "utf-8")
+    assert section.basins(tmp_path) == ""
+
+
+def test_it_holds_the_answer_the_verdicts_and_the_headline_table(section, results, whole, judged):
+    told = section.basins(results)
+    for place, sentence in enumerate(answer(judged, whole), 1):
+        assert f"\n{place}. {sentence}\n" in told
+    for view, words in (("published", "published protocol"), ("last", "published, last epoch")):
+        verdicts = [row.verdict for row in judged.under(view) if not row.ours]
+        row = " | ".join(str(verdicts.count(one)) for one in ("supported", "contradicted", "undecided"))
+        assert f"| {words} | {row} |" in told
+    found = measured(whole, Subject("soft_nll", "multipass", 10))
+    assert f"{found.mean:.3f} [{found.interval.low:.3f}, {found.interval.high:.3f}] (0.537)" in told
+    assert "(results/basins/figures/figure1.png)" in told
+    assert "all 290 runs under the published protocol and all 130 runs under the audited protocol" in " ".join(
+        told.split()
+    )
+
+
+def test_numbers_that_differ_are_marked_and_counted(section, results, whole, basins):
+    from dissensus.report.paper.differences import compared
+
+    told = section.basins(results)
+    differ = [one for one in compared(whole, basins) if one.differs]
+    assert told.count("≠") == 1 + sum(one.address.place == "table1" for one in differ)
+    assert f"{len(differ)} differ; 0 are explained" in told
+
+
+def test_runs_so_far_are_told(section, basins, make, tmp_path):
+    from dissensus.experiment.claims import judge_claims
+
+    evidence = make([cell for cell in basins.cells("published", feeds="table1") if cell.seed < 2], diagnostics=False)
+    evidence.write(tmp_path)
+    judge_claims(evidence, basins).write(tmp_path)
+    told = " ".join(section.basins(tmp_path).split())
+    assert "32 of 290 runs under the published protocol and 0 of 130 runs under the audited" in told
+    assert "| soft | 0." in told
+
+
+def test_lines_of_text_are_not_too_long(section, results):
+    for line in section.basins(results).splitlines():
+        assert len(line) <= 120 or line[0] in "|!" or line[0].isdigit()
