@@ -85,6 +85,8 @@ def test_the_original_votes_on_the_same_items(write):
     assert few.votes.counts().tolist() == [[1, 3, 1], [1, 3, 1], [3, 0, 1]]  # four votes on the last
     assert few.votes.items.tolist() == data.votes.items.tolist()
     assert few.inputs == data.inputs
+    np.testing.assert_array_equal(few.truth, data.votes.frequencies())
+    assert data.truth is None
     assert few.digest()["inputs"] == data.digest()["inputs"]
     assert few.digest()["votes"] != data.digest()["votes"]
 

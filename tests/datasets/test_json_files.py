@@ -24,6 +24,7 @@ def test_lines_with_their_numbers(tmp_path):
         (b'{"a": {"b": 1, "b": 2}}', "the key 'b' stands there more than once"),
         (b'{"a": "\xff"}', "is damaged: it is not text in UTF-8"),
         (b"[" * 100_000, "is damaged or no JSON"),
+        (b'{"a": ' + b"1" * 5000 + b"}", "is damaged or no JSON"),
     ],
 )
 def test_what_is_no_object_a_line(tmp_path, content, message):

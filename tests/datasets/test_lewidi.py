@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.datasets import Dataset, Texts, lewidi, load
+from dissensus.datasets import Dataset, Texts, experts_and_crowd, lewidi, load
 from dissensus.votes import Votes, entropy
 
 
@@ -195,6 +195,19 @@ def test_every_item_of_varierr_is_one_of_chaosnli(real):
     few, many = load("varierr"), load("chaosnli-mnli")
     ids = lewidi.chaosnli_ids(few, many)
     assert len(set(ids)) == len(few) == 488
-    crowd = many.votes.take(np.isin(many.votes.items, ids)).align(ids)
-    correlation = np.corrcoef(few.votes.frequencies()[:, 0], crowd.frequencies()[:, 0])[0, 1]
-    assert correlation > 0.7  # the same items, and not only as many
+
+
+def test_experts_and_crowd_differ_in_their_votes_alone(real):
+    for file in (*lewidi.SETS["varierr"].files.values(), "chaosNLI_v1.0/chaosNLI_mnli_m.jsonl"):
+        real(file)
+    experts, crowd = experts_and_crowd()
+    assert experts.votes.counts().tolist() == load("varierr").votes.counts().tolist()
+    assert set(crowd.votes.votes_per_item) == {100}
+    np.testing.assert_array_equal(experts.votes.items, crowd.votes.items)
+    np.testing.assert_array_equal(experts.truth, crowd.votes.frequencies())
+    np.testing.assert_array_equal(experts.labels, crowd.labels)
+    np.testing.assert_array_equal(experts.groups, crowd.groups)
+    assert experts.inputs == crowd.inputs
+    assert (experts.name, crowd.name) == ("varierr", "varierr-crowd")
+    shares = experts.votes.frequencies()[:, 0], crowd.votes.frequencies()[:, 0]
+    assert np.corrcoef(*shares)[0, 1] > 0.7  # the same items, and not only as many

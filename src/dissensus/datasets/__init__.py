@@ -17,6 +17,7 @@ from dissensus.datasets.cifar10n import load_cifar10n
 from dissensus.datasets.dataset import Dataset
 from dissensus.datasets.folder import data_folder
 from dissensus.datasets.glyphs import load_glyphs
+from dissensus.datasets.lewidi import experts_and_crowd
 from dissensus.datasets.official import OFFICIAL, data_path, get
 from dissensus.datasets.outside import outside_sets, read_outside
 from dissensus.datasets.own import own_data
@@ -31,6 +32,7 @@ __all__ = [
     "Texts",
     "data_folder",
     "data_path",
+    "experts_and_crowd",
     "get",
     "load",
     "load_images",

@@ -65,12 +65,16 @@ class Content:
 
 
 def load_snli(votes: Literal["all", "original"] = "all") -> Dataset:
-    """Premise and hypothesis, a hundred votes an item; ``votes="original"``: those of SNLI instead, mostly five."""
+    """Premise and hypothesis, a hundred votes an item, and SNLI's own label.
+
+    ``votes="original"``: the votes of SNLI instead, mostly five an item, to train on few real votes; the shares of the
+    hundred then stand as ``truth``, by which runs are judged too.
+    """
     return _load("chaosnli-snli", votes)
 
 
 def load_mnli(votes: Literal["all", "original"] = "all") -> Dataset:
-    """Premise and hypothesis, a hundred votes an item; ``votes="original"``: the five of MNLI instead."""
+    """Premise and hypothesis, a hundred votes an item, and MNLI's own label; ``votes="original"`` as of SNLI: five."""
     return _load("chaosnli-mnli", votes)
 
 
@@ -115,13 +119,13 @@ def _load(name: str, votes: str) -> Dataset:
     part = PARTS[name]
     (path,) = data_files(name, part.file)
     content = read_part(path, name)
-    if votes == "all":
-        table = Votes.from_counts(content.counts, classes=part.classes, items=content.ids)
-    else:
+    table, truth = Votes.from_counts(content.counts, classes=part.classes, items=content.ids), None
+    if votes == "original":
+        truth = table.frequencies()
         items = [one for one, cast in zip(content.ids, content.original, strict=True) for _ in cast]
         labels = [vote for cast in content.original for vote in cast]
         table = Votes.from_records(items=items, labels=labels, classes=part.classes)
-    return Dataset(name, content.texts, table, content.labels, groups=by_words(content.given))
+    return Dataset(name, content.texts, table, content.labels, truth, groups=by_words(content.given))
 
 
 def _pairs(examples: list[Entry]) -> Texts:

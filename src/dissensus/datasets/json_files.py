@@ -80,7 +80,9 @@ def _text(path: Path) -> str:
 def _object(text: str, where: str) -> dict[str, Any]:
     try:
         found = json.loads(text, object_pairs_hook=_once(where))
-    except (json.JSONDecodeError, RecursionError) as why:
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as why:
         raise InputError(f"{where} is damaged or no JSON ({why}). Remove the file and get it again.") from None
     if not isinstance(found, dict):
         raise InputError(f"{where} must be an object {{...}}, but it is {found!r:.60}.")

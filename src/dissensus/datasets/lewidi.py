@@ -7,7 +7,7 @@ the organisers put it into. The soft labels in the files are not read: shares ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from dissensus.base.errors import InputError, unknown
+from dissensus.datasets.chaosnli import load_mnli
 from dissensus.datasets.dataset import Dataset
 from dissensus.datasets.folder import data_files
 from dissensus.datasets.groups import by_words
@@ -68,11 +69,29 @@ def load_varierr(votes: Literal["labels", "sets"] = "labels") -> Dataset:
     """VariErrNLI: items of ChaosNLI's MNLI part, of which up to four careful annotators could name several classes.
 
     ``votes="labels"``: every class that was named is a vote, as the organisers count them; ``votes="sets"``: a vote is
-    the set of classes that an annotator named. :func:`chaosnli_ids` finds the same items in ChaosNLI.
+    the set of classes that an annotator named. :func:`experts_and_crowd` has the votes of ChaosNLI on the same items.
     """
     if votes not in ("labels", "sets"):
         raise InputError(unknown("votes of varierr", votes, ("labels", "sets")) + ".")
     return _load("varierr", sets=votes == "sets")
+
+
+def experts_and_crowd() -> tuple[Dataset, Dataset]:
+    """The items of VariErrNLI twice: with the votes of its careful annotators, and with ChaosNLI's hundred.
+
+    All else is the same in both, so that a seed splits them alike: texts, groups, MNLI's labels, the ids of ChaosNLI
+    and, as ``truth``, the shares of the hundred.
+    """
+    few, many = load_varierr(), load_mnli()
+    ids = chaosnli_ids(few, many)
+    place = {uid: row for row, uid in enumerate(many.votes.items.tolist())}
+    at = np.array([place[uid] for uid in ids])
+    crowd = many.votes.take(at)
+    assert many.labels is not None
+    experts = replace(
+        few, votes=replace(few.votes, items=crowd.items), labels=many.labels[at], truth=crowd.frequencies()
+    )
+    return experts, replace(experts, name="varierr-crowd", votes=crowd)
 
 
 def chaosnli_ids(varierr: Dataset, chaosnli: Dataset) -> list[str]:

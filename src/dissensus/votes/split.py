@@ -58,6 +58,6 @@ def whole_groups(
         most = np.bincount(group).max()
         raise InputError(
             f"the {len(content)} groups of these {len(group)} items cannot be split in this share without parting one: "
-            f"the largest holds {most} items."
+            f"the largest holds {most} items. Smaller groups are needed, or another share."
         )
     return chosen[place[group]]
