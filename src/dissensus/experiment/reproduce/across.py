@@ -1,0 +1,65 @@
+"""How alike two seeds of one method are, from what their runs kept: CKA of features, agreement of Grad-CAM maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.diagnostics.cam_stability import cam_stability
+from dissensus.diagnostics.findings import estimated
+from dissensus.diagnostics.shared_items import shared_items
+from dissensus.diagnostics.similarity import LEAST_ITEMS, debiased_cka, linear_cka
+from dissensus.experiment.papers import Cell, Finding
+from dissensus.metrics import most_disputed
+from dissensus.records import Slice, StoredRun
+from dissensus.records.record import Checkpoint
+
+Indices = NDArray[np.int64]
+
+
+def across_seeds(runs: Mapping[Cell, StoredRun]) -> Iterator[Finding]:
+    """Of each pair of seeds, on the items that are in both evaluation splits: neither model was trained on those."""
+    families: dict[Cell, list[StoredRun]] = {}
+    for cell, run in sorted(runs.items(), key=lambda pair: pair[0].seed):
+        if "best_features" in run.predictions or "best_maps" in run.predictions:
+            families.setdefault(replace(cell, seed=0), []).append(run)
+    for family in families.values():
+        for run, other in combinations(family, 2):
+            ids = run.predictions["ids"], other.predictions["ids"]
+            if len(np.intersect1d(*ids)) >= LEAST_ITEMS:
+                here, there = shared_items(*ids)
+                for checkpoint in get_args(Checkpoint):
+                    yield from _representations(run, other, here, there, checkpoint)
+                    yield from _maps(run, other, here, there, checkpoint)
+
+
+def _representations(
+    run: StoredRun, other: StoredRun, here: Indices, there: Indices, checkpoint: Checkpoint
+) -> Iterator[Finding]:
+    name = f"{checkpoint}_features"
+    if name in run.predictions and name in other.predictions:
+        x = run.predictions[name][here].astype(np.float64)
+        y = other.predictions[name][there].astype(np.float64)
+        for measure, cka in (("cka", linear_cka), ("debiased_cka", debiased_cka)):
+            yield Finding(run.name, measure, cka(x, y), checkpoint, other=other.name)
+
+
+def _maps(run: StoredRun, other: StoredRun, here: Indices, there: Indices, checkpoint: Checkpoint) -> Iterator[Finding]:
+    name = f"{checkpoint}_maps"
+    if name not in run.predictions or name not in other.predictions:
+        return
+    counts = run.predictions["counts"][here]
+    disputed = most_disputed(counts / counts.sum(1, keepdims=True))
+    a, b = run.predictions[name][here], other.predictions[name][there]
+    slices: dict[Slice, Indices] = {"all": np.arange(len(here)), "disputed": disputed}
+    for part, index in slices.items():
+        told = cam_stability(a[index], b[index])
+        row = estimated("cam_stability", told.mean, told.standard_error, len(index))
+        yield Finding(
+            run.name, row.name, row.value, checkpoint, False, part, "evaluation", other.name, row.low, row.high
+        )

@@ -1,0 +1,121 @@
+"""From a store to evidence: every number, history and line of the runs of a paper, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from dissensus.base.errors import InputError
+from dissensus.diagnostics.proposition import proposition_deviation
+from dissensus.evaluation import plain_probs, records_of
+from dissensus.experiment.papers import Cell, Curve, Evidence, Finding, Line
+from dissensus.experiment.reproduce.across import across_seeds
+from dissensus.experiment.reproduce.gains import Gains
+from dissensus.experiment.reproduce.lines import lines_of
+from dissensus.experiment.subject import dynamics_of
+from dissensus.metrics import entropy, smooth_reliability
+from dissensus.metrics.calibration import equal_mass
+from dissensus.records import Diagnosis, StoredRun
+from dissensus.records.record import Checkpoint
+
+if TYPE_CHECKING:
+    from dissensus.experiment.reproduce.reproduction import Reproduction
+
+CHECKPOINTS: tuple[Checkpoint, ...] = get_args(Checkpoint)
+GRID = 101  # points of a smooth reliability diagram
+BINS = 10  # of items by their entropy
+LEFT_OUT = "seconds"  # of a history: no two machines agree on it
+
+Runs = Mapping[Cell, StoredRun]
+Found = Iterator[Finding | Line]
+
+
+def collect(of: Reproduction) -> Evidence:
+    """What was measured in all runs of the paper that are in the store."""
+    runs = {cell: of.store.read(plan.name) for cell, plan in of.plans.items() if plan.name in of.store}
+    gains = Gains(of.data, of.paper)
+    found = [one for cell, run in runs.items() for one in (*_of_run(cell, run, of), *gains(cell, runs))]
+    found += [*across_seeds(runs), *_barriers(runs, of)]
+    return Evidence(
+        {run.name: cell for cell, run in runs.items()},
+        {run.name: _about(run) for run in runs.values()},
+        [one for one in found if isinstance(one, Finding)],
+        {run.name: {name: told for name, told in run.history.items() if name != LEFT_OUT} for run in runs.values()},
+        [one for one in found if isinstance(one, Line)],
+    )
+
+
+def _about(run: StoredRun) -> dict[str, Any]:
+    told, packages = run.about, run.about.get("packages", {})
+    return {
+        "version": told.get("dissensus"),
+        "commit": told.get("commit"),
+        "torch": packages.get("torch"),
+        "device": told.get("device"),
+        "precision": run.plan["recipe"].get("precision"),
+        "seconds": told.get("seconds"),
+    }
+
+
+def _of_run(cell: Cell, run: StoredRun, of: Reproduction) -> Found:
+    for record in records_of(run):
+        if record.against == "human":
+            yield Finding(run.name, record.metric, record.value, record.checkpoint, record.tempered)
+    yield from _dynamics(run)
+    for one in run.diagnostics():
+        if one.weights and one.other not in of.looks:  # lines between runs are told below, from one end to the other
+            yield _finding(run.name, one)
+    human = run.predictions["counts"] / run.predictions["counts"].sum(1, keepdims=True)
+    for checkpoint in CHECKPOINTS:
+        if np.isfinite(run.predictions[f"{checkpoint}_logits"]).all():
+            yield from _at(checkpoint, cell, run, human, of)
+
+
+def _at(checkpoint: Checkpoint, cell: Cell, run: StoredRun, human: Any, of: Reproduction) -> Found:
+    """What the predictions of an epoch say beyond the metrics."""
+    probs = plain_probs(run, checkpoint)
+    yield Finding(run.name, "proposition1_deviation", proposition_deviation(probs, human), checkpoint)
+    if (own := of.own_labels(run)) is not None:
+        yield Finding(run.name, "label_accuracy", float((probs.argmax(1) == own).mean()), checkpoint)
+    if (cell.votes, cell.hold, cell.reorder) == ("all", 1, 0):
+        curve = smooth_reliability(probs, run.predictions["labels"], GRID)
+        near = np.isfinite(curve.accuracy)
+        yield Line(run.name, "reliability", Curve(curve.confidence[near], curve.accuracy[near]), checkpoint)
+    if (variance := run.predictions.get(f"{checkpoint}_gradient_variance")) is not None:
+        yield Line(run.name, "gradient_variance_by_entropy", _binned(entropy(human), variance), checkpoint)
+
+
+def _dynamics(run: StoredRun) -> Found:
+    try:
+        found = dynamics_of(run.history, len(run.predictions["counts"]))
+    except InputError:  # the run diverged, and got nowhere
+        return
+    yield from (_finding(run.name, one) for one in found)
+
+
+def _finding(run: str, one: Diagnosis, other: str | None = None) -> Finding:
+    where = one.other if other is None else other
+    return Finding(run, one.name, one.value, one.weights, False, one.slice, "evaluation", where, one.low, one.high)
+
+
+def _binned(by: Any, values: Any) -> Curve:
+    """Means in bins of about equally many items; those that are alike stay in one bin."""
+    which = equal_mass(np.asarray(by), BINS)
+    items = np.bincount(which)
+    return Curve(np.bincount(which, by) / items, np.bincount(which, values) / items)
+
+
+def _barriers(runs: Runs, of: Reproduction) -> Found:
+    """Lines from their first to their second run, whichever of the two was made last and has the numbers."""
+    for line in lines_of(runs, of.paper):
+        first, second = runs[line.first], runs[line.second]
+        for here, there, turned in ((first, second, False), (second, first, True)):
+            for one in here.diagnostics():
+                if one.other == there.name:
+                    yield _finding(first.name, one, second.name)
+                    losses = here.predictions.get(f"{one.weights}_{one.name}_{there.name}")
+                    if losses is not None:
+                        curve = Curve(np.linspace(0, 1, len(losses)), losses[::-1] if turned else losses)
+                        yield Line(first.name, one.name, curve, one.weights, other=second.name)

@@ -1,0 +1,98 @@
+"""Where a hard delivery gains over soft labels: on which items, set against how far their few votes are off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.datasets import Dataset
+from dissensus.delivery import DELIVERIES, METHODS
+from dissensus.diagnostics.sparse_target import Relation, sparse_target
+from dissensus.experiment.papers import Cell, Curve, Finding, Line, Paper
+from dissensus.experiment.papers.evidence import Slice, Where
+from dissensus.experiment.parts import given_votes, parts
+from dissensus.experiment.reproduce.plans import TEST
+from dissensus.metrics import soft_nll, softmax
+from dissensus.records import StoredRun
+from dissensus.records.record import Checkpoint
+from dissensus.votes import Votes
+
+Rows = NDArray[np.float64]
+
+
+class Gains:
+    """Gains of hard deliveries in runs with few votes an item, over the soft run of the same votes and seed."""
+
+    def __init__(self, data: Dataset, paper: Paper) -> None:
+        self.data, self.paper = data, paper
+        self._training = cache(self._trained_on)
+
+    def __call__(self, cell: Cell, runs: Mapping[Cell, StoredRun]) -> Iterator[Finding | Line]:
+        soft = runs.get(replace(cell, method="soft"))
+        if cell.votes == "all" or soft is None or not DELIVERIES[METHODS[cell.method].delivery].hard:
+            return
+        run = runs[cell]
+        for checkpoint in get_args(Checkpoint):
+            yield from self._on_evaluation_items(cell, run, soft, checkpoint)
+            yield from self._on_training_items(cell, run, soft, checkpoint)
+
+    def _on_evaluation_items(
+        self, cell: Cell, run: StoredRun, soft: StoredRun, checkpoint: Checkpoint
+    ) -> Iterator[Finding | Line]:
+        """On those that have so many votes, with a target drawn from theirs as those of the training items were."""
+        counts = run.predictions["counts"]
+        enough = np.flatnonzero(counts.sum(1) >= cell.votes)
+        votes = Votes.from_counts(counts[enough])
+        sparse = getattr(votes, self.paper.protocols[cell.protocol].draw)(cell.votes, seed=cell.seed).frequencies()
+        logits = [one.predictions[f"{checkpoint}_logits"][enough] for one in (soft, run)]
+        yield from _related(run, soft, checkpoint, "evaluation", sparse, votes.frequencies(), logits)
+
+    def _on_training_items(
+        self, cell: Cell, run: StoredRun, soft: StoredRun, checkpoint: Checkpoint
+    ) -> Iterator[Finding | Line]:
+        name = f"{checkpoint}_train_logits"
+        if name in run.predictions and name in soft.predictions:
+            sparse, full = self._training(cell.protocol, cell.votes, cell.seed)
+            logits = [one.predictions[name] for one in (soft, run)]
+            yield from _related(run, soft, checkpoint, "training", sparse, full, logits)
+
+    def _trained_on(self, protocol: str, votes: int, seed: int) -> tuple[Rows, Rows]:
+        """The shares of the votes that runs were given on their training items, and of all votes on them."""
+        rules = self.paper.protocols[protocol]
+        split = parts(self.data, TEST, rules.select, seed)
+        train, _ = given_votes(self.data.votes, split, votes, rules.draw, seed)
+        return train.frequencies(), self.data.votes.take(split.train).frequencies()
+
+
+def _related(
+    run: StoredRun,
+    soft: StoredRun,
+    checkpoint: Checkpoint,
+    where: Where,
+    sparse: Rows,
+    full: Rows,
+    logits: list[NDArray[np.floating]],
+) -> Iterator[Finding | Line]:
+    if not all(np.isfinite(one).all() for one in logits):
+        return  # one of the two diverged
+    theirs, ours = (soft_nll(softmax(one.astype(np.float64)), full) for one in logits)
+    found = sparse_target(sparse, full, theirs - ours)
+    told: list[tuple[str, Slice, Relation]] = [
+        ("js", "all", found.js),
+        ("js", "disputed", found.js_disputed),
+        ("l1", "all", found.l1),
+        ("l1", "disputed", found.l1_disputed),
+    ]
+    for distance, part, relation in told:
+        for name, one in (
+            (f"{distance}_gain", relation.plain),
+            (f"{distance}_gain_given_entropy", relation.given_entropy),
+        ):
+            yield Finding(run.name, name, one.value, checkpoint, False, part, where, soft.name, one.low, one.high)
+        curve = Curve(relation.bins.distance, relation.bins.improvement)
+        yield Line(run.name, f"gain_by_{distance}", curve, checkpoint, False, part, where, soft.name)

@@ -1,0 +1,128 @@
+"""Models that wait for the one at the other end of a line.
+
+A barrier lies between two models, and weights are too large to be handed from machine to machine. So every model at an
+end of a line leaves its weights beside the store; whichever of the two is looked into second finds those of the first,
+and the numbers go with its own run. When all lines of a seed are drawn, its weights are deleted.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dissensus.base.errors import StoreError, require
+from dissensus.base.files import written_whole
+from dissensus.experiment.papers import Cell, Paper
+from dissensus.experiment.plan import Plan
+from dissensus.records import RunStore
+
+if TYPE_CHECKING:
+    from torch import nn
+
+FOLDER = ".models"  # in a store
+
+
+@dataclass(frozen=True)
+class Models:
+    """Weights of runs, by run and epoch."""
+
+    folder: Path
+
+    @classmethod
+    def beside(cls, store: RunStore) -> Models:
+        return cls(store.path / FOLDER)
+
+    def save(self, run: str, weights: str, model: nn.Module) -> None:
+        require("safetensors", extra="train")
+        from safetensors.torch import save_file
+
+        with written_whole(self._path(run, weights)) as part:
+            save_file({name: value.contiguous() for name, value in model.state_dict().items()}, part)
+
+    def load(self, run: str, weights: str) -> dict[str, Any] | None:
+        """None where they are not here."""
+        require("safetensors", extra="train")
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        path = self._path(run, weights)
+        if not path.exists():
+            return None
+        try:
+            return load_file(path)
+        except (OSError, SafetensorError) as error:
+            why = f"{path} cannot be read ({error}). Delete it, and the run is made again."
+            raise StoreError(why) from None
+
+    def has(self, run: str) -> bool:
+        return all(self._path(run, weights).exists() for weights in ("best", "last"))
+
+    def runs(self) -> list[str]:
+        return sorted(path.name for path in self.folder.glob("*"))
+
+    def forget(self, run: str) -> None:
+        shutil.rmtree(self.folder / run, ignore_errors=True)
+
+    def _path(self, run: str, weights: str) -> Path:
+        return self.folder / run / f"{weights}.safetensors"
+
+
+@dataclass(frozen=True)
+class Line:
+    """Between two trainings; ``first`` is where it begins on paper, whichever is made first."""
+
+    first: Cell
+    second: Cell
+
+    @property
+    def within(self) -> bool:
+        """Two runs of one method: what a line between methods is compared with."""
+        return self.first.method == self.second.method
+
+    def other(self, cell: Cell) -> Cell:
+        return self.second if cell == self.first else self.first
+
+
+def lines_of(cells: Iterable[Cell], paper: Paper) -> list[Line]:
+    """Between the methods of a seed, and from each to itself with another batch order and other labels.
+
+    >>> from dissensus.experiment.papers import read_paper
+    >>> basins = read_paper("basins")
+    >>> [(line.first.method, line.second.method, line.second.reorder) for line in lines_of(basins.cells(), basins)[:3]]
+    [('sls', 'soft', 0), ('sls', 'sls', 500), ('soft', 'soft', 500)]
+    """
+    ends = [cell for cell in cells if "barrier" in paper.diagnostics_of(cell)]
+    ends.sort(key=lambda cell: (cell.protocol, cell.seed, cell.reorder, cell.method))
+    return [Line(a, b) for a, b in combinations(ends, 2) if _joined(a, b)]
+
+
+def _joined(a: Cell, b: Cell) -> bool:
+    if (a.protocol, a.votes, a.hold, a.seed) != (b.protocol, b.votes, b.hold, b.seed):
+        return False
+    between = a.method != b.method and a.reorder == b.reorder == 0
+    return between or (a.method == b.method and a.reorder != b.reorder)
+
+
+def drawn(line: Line, plans: Mapping[Cell, Plan], store: RunStore) -> bool:
+    """Whether its numbers are there, with either of its runs."""
+    names = [plans[cell].name for cell in (line.first, line.second)]
+    return all(name in store for name in names) and any(
+        one.name == "barrier" and one.other == other
+        for name, other in (names, reversed(names))
+        for one in store.read(name).diagnostics()
+    )
+
+
+def joined(cells: Iterable[Cell], paper: Paper) -> list[Cell]:
+    """These, and whatever lies at the other end of a line from them: a seed's lines are drawn together."""
+    given = dict.fromkeys(cells)
+    near = {(cell.protocol, cell.seed) for cell in given}
+    for line in lines_of(paper.cells(), paper):
+        ends = (line.first, line.second)
+        if (line.first.protocol, line.first.seed) in near and any(cell in given for cell in ends):
+            given |= dict.fromkeys(ends)
+    return list(given)

@@ -1,0 +1,255 @@
+"""What is looked for in a model right after its training, so that no weights need be kept.
+
+Numbers go beside the run; what numbers over seeds are computed from later (features, Grad-CAM maps, logits of training
+items) is kept with its predictions, in half precision.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.diagnostics.findings import correlated, estimated
+from dissensus.experiment.pairs import LAST_BLOCK
+from dissensus.experiment.papers import Cell, Paper
+from dissensus.experiment.plan import Plan
+from dissensus.experiment.reproduce.lines import Line, Models, lines_of
+from dissensus.experiment.reproduce.setting import Effort, outside_images, sets_for
+from dissensus.experiment.subject import Kept, Subject
+from dissensus.metrics import softmax
+from dissensus.records import Diagnosis, Slice, StoredRun, Weights
+
+Found = Iterator[Diagnosis | Kept]
+HALF = float(np.finfo(np.float16).max)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where the lines from a run lead, and the weights of those that wait there."""
+
+    run: str
+    others: tuple[tuple[str, bool], ...]  # runs, and whether their units are put in order as well
+    models: Models
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is looked for. Two that are equal take as long; where a line leads is no part of that."""
+
+    model: str  # by its name, which says where Grad-CAM looks
+    effort: Effort
+    curvature: tuple[Slice, ...] = ()
+    gradient_variance: bool = False
+    outside: tuple[str, ...] = ()
+    features: bool = False
+    maps: bool = False
+    train_logits: bool = False
+    lines: int = 0
+    ends: Ends | None = field(default=None, compare=False)
+
+    def __bool__(self) -> bool:
+        """Whether anything is looked for."""
+        kept = self.features or self.maps or self.train_logits
+        return bool(self.curvature or self.gradient_variance or self.outside or kept or self.lines)
+
+    def __call__(self, subject: Subject) -> Found:
+        from dissensus.evaluation.predict import device_of
+        from dissensus.training import Engine
+        from dissensus.training.precision import arithmetic
+
+        device = device_of(subject.model)
+        precision = self.effort.precision if device.type == "cuda" else "fp32"
+        inputs = subject.prepared(subject.inputs)
+        with arithmetic(precision, device, Engine()):
+            if self.curvature:
+                yield from self._curvature(subject, inputs, precision)
+            yield from self._last_layer(subject, inputs)
+            if self.maps:
+                yield Kept("maps", _maps(self.model, subject, inputs, self.effort.chunk))
+            if self.train_logits:
+                yield Kept("train_logits", _half(_logits(subject, self.effort.chunk)))
+            if self.ends is not None:
+                yield from _lines(self.ends, subject, inputs, self.effort)
+
+    def lacks(self, run: StoredRun) -> list[str]:
+        """What a run should have beside it, had this been looked for in it, and has not: a word each."""
+        numbers = {(one.name, one.slice, one.other) for one in run.diagnostics() if one.weights == "best"}
+        wanted = {f"curvature of {part} items": ("top_eigenvalue", part, "") for part in self.curvature}
+        wanted |= {f"scores of {name}": ("energy_auroc", "all", name) for name in self.outside}
+        lost = [word for word, subject in wanted.items() if subject not in numbers]
+        kept = [name for name in ("gradient_variance", "features", "maps", "train_logits") if getattr(self, name)]
+        held = _names(run) if kept else set()
+        return lost + [name.replace("_", " ") for name in kept if f"best_{name}" not in held]
+
+    def _curvature(self, subject: Subject, inputs: Any, precision: str) -> Found:
+        from dissensus.diagnostics.card import sharpness
+
+        few = slice(self.effort.curved)
+        yield from sharpness(
+            subject.model,
+            inputs[few],
+            subject.human[few],
+            self.curvature,
+            probes=self.effort.probes,
+            tolerance=self.effort.tolerance,
+            chunk=self.effort.chunk,
+            precision=precision,
+        )
+
+    def _last_layer(self, subject: Subject, inputs: Any) -> Found:
+        from dissensus.diagnostics.card import of_gradients, ood_scores, told_apart
+        from dissensus.diagnostics.gradient_variance import against_entropy
+        from dissensus.diagnostics.last_layer import last_layer
+
+        if not (self.gradient_variance or self.outside or self.features):
+            return
+        chunk = self.effort.chunk
+        last = last_layer(subject.model, inputs, chunk=chunk)
+        if self.features:
+            yield Kept("features", _half(last.features))
+        if self.gradient_variance:
+            found = against_entropy(last.features, softmax(last.logits), subject.human, bias=last.bias)
+            yield from of_gradients(found)
+            yield correlated("gradient_variance_sampled", found.sampled_correlation)
+            yield Kept("gradient_variance", found.exact.astype(np.float32))
+        if self.outside:
+            bank = last_layer(subject.model, subject.prepared(subject.train), chunk=chunk).features
+            inside = ood_scores(subject.model, inputs, last, bank, chunk)
+            for name in self.outside:
+                others = subject.prepared(outside_images(name, subject.inputs, self.effort))
+                away = last_layer(subject.model, others, chunk=chunk)
+                yield from told_apart(inside, ood_scores(subject.model, others, away, bank, chunk), name)
+
+
+def looks_of(plans: Mapping[Cell, Plan], paper: Paper, effort: Effort, models: Models) -> dict[str, Look]:
+    """By run, what is looked for in it, of all trainings of a paper; runs in which nothing is are left out."""
+    leading: dict[Cell, list[Line]] = {}
+    for line in lines_of(plans, paper):
+        for cell in (line.first, line.second):
+            leading.setdefault(cell, []).append(line)
+    looks = {}
+    for cell, plan in plans.items():
+        lines = leading.get(cell, [])
+        others = tuple((plans[line.other(cell)].name, not line.within) for line in lines)
+        ends = Ends(plan.name, others, models) if lines else None
+        if look := _look(cell, paper, effort, plan.model.name, ends):
+            looks[plan.name] = look
+    return looks
+
+
+def _look(cell: Cell, paper: Paper, effort: Effort, model: str, ends: Ends | None) -> Look:
+    wanted = paper.diagnostics_of(cell)
+    slices: Any = wanted.get("curvature", ())
+    return Look(
+        model=model,
+        effort=effort,
+        curvature=slices,
+        gradient_variance="gradient_variance" in wanted,
+        outside=sets_for(paper.outside_of(cell)),
+        features="cka" in wanted,
+        maps="gradcam" in wanted and model in LAST_BLOCK,
+        train_logits="sparse_target" in wanted,
+        lines=0 if ends is None else len(ends.others),
+        ends=ends,
+    )
+
+
+def _names(run: StoredRun) -> set[str]:
+    """The arrays of a run's predictions, without reading them."""
+    try:
+        with zipfile.ZipFile(run.path / "predictions.npz") as members:
+            return {name.removesuffix(".npy") for name in members.namelist()}
+    except (OSError, zipfile.BadZipFile) as error:
+        raise run.damaged("predictions.npz", error) from None
+
+
+def _maps(model: str, subject: Subject, inputs: Any, chunk: int) -> NDArray[np.float16]:
+    """Grad-CAM of the class with most votes, each map in units of its highest place: what follows has no scale."""
+    from dissensus.diagnostics.gradcam import gradcam
+
+    maps = gradcam(subject.model, LAST_BLOCK[model](subject.model), inputs, subject.labels, chunk=chunk)
+    highest = maps.max((1, 2), keepdims=True)
+    return _half(np.divide(maps, highest, out=np.zeros_like(maps), where=highest > 0))
+
+
+def _logits(subject: Subject, chunk: int) -> NDArray[np.float32]:
+    from dissensus.evaluation.predict import predict
+
+    return predict(subject.model, subject.train, subject.prepare, batch_size=chunk)
+
+
+def _lines(ends: Ends, subject: Subject, inputs: Any, effort: Effort) -> Found:
+    """Leave the weights for those who come later, then draw the lines to those who were here before."""
+    for weights in subject.weights:
+        ends.models.save(ends.run, weights, subject.model)
+    other = deepcopy(subject.model)
+    every = max(1, len(subject.train) // effort.statistics)
+    train = subject.prepared(subject.train[::every])
+    for weights in subject.weights:
+        for run, ordered in ends.others:
+            if (state := ends.models.load(run, weights)) is not None:
+                other.load_state_dict(state)
+                yield from _line(subject, other, inputs, train, run, weights, ordered and weights == "best", effort)
+
+
+def _line(
+    subject: Subject,
+    other: Any,
+    inputs: Any,
+    train: Any,
+    run: str,
+    weights: Weights,
+    ordered: bool,
+    effort: Effort,
+) -> Found:
+    """With stale and with reset batch-norm statistics, and with the units of the other model put in order."""
+    from dissensus.diagnostics.alignment import aligned
+    from dissensus.diagnostics.barrier import barrier, barrier_with_reset_statistics
+
+    given = {"points": effort.points, "chunk": effort.chunk}
+    found = {"barrier": barrier(subject.model, other, inputs, subject.human, **given)}
+    if _has_statistics(subject.model):
+        found["barrier_reset"] = barrier_with_reset_statistics(
+            subject.model, other, inputs, subject.human, train, **given
+        )
+        if ordered:
+            with _all_threads():
+                renamed = aligned(other, to=subject.model)
+            found["barrier_aligned"] = barrier_with_reset_statistics(
+                subject.model, renamed, inputs, subject.human, train, **given
+            )
+    for name, line in found.items():
+        yield estimated(name, line.height, line.standard_error, len(inputs), weights=weights, other=run)
+        yield Kept(f"{name}_{run}", line.losses.astype(np.float32), weights)
+
+
+def _has_statistics(model: Any) -> bool:
+    from torch.nn.modules.batchnorm import _BatchNorm
+
+    return any(isinstance(module, _BatchNorm) and module.running_mean is not None for module in model.modules())
+
+
+@contextmanager
+def _all_threads() -> Iterator[None]:
+    """To put the units of a ResNet-18 in order takes half a minute of one core, while a GPU waits."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(os.cpu_count() or before if torch.cuda.is_available() else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _half(array: NDArray[Any]) -> NDArray[np.float16]:
+    with np.errstate(over="ignore"):
+        return np.clip(array, -HALF, HALF).astype(np.float16)

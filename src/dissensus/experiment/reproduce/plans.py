@@ -1,0 +1,37 @@
+"""The trainings of a paper as plans of a store: one run for all tables that need it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dissensus.datasets import Dataset
+from dissensus.experiment.papers import Cell, Paper
+from dissensus.experiment.plan import Plan, described, versions
+from dissensus.experiment.reproduce.setting import Setting
+
+TEST = 0.2  # of the items are evaluated
+
+
+def plans_of(cells: Iterable[Cell], paper: Paper, setting: Setting, data: Dataset) -> dict[Cell, Plan]:
+    """A plan for each training, in their order."""
+    model = setting.defaults.model
+    shared: dict[str, Any] = {
+        "data": described(data),
+        "model": {"name": model},
+        "recipe": dict(setting.defaults.recipe),
+    }
+    return {cell: Plan.from_dict(shared | _own(cell, paper, model)) for cell in cells}
+
+
+def _own(cell: Cell, paper: Paper, model: str) -> dict[str, Any]:
+    protocol = paper.protocols[cell.protocol]
+    return {
+        "method": cell.method,
+        "hold": cell.hold,
+        "votes": cell.votes,
+        "draw": "subsample" if cell.votes == "all" else protocol.draw,  # all of them need no draw: one run, one name
+        "split": {"test": TEST, "select": protocol.select},
+        "seeds": cell.seeds,
+        "versions": versions(cell.method, model),
+    }

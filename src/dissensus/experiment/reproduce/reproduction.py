@@ -1,0 +1,174 @@
+"""A paper, what it is repeated on, and a store: what would run, running it, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+
+from dissensus.base.arrays import Labels
+from dissensus.base.errors import InputError, unknown
+from dissensus.datasets import Dataset
+from dissensus.experiment.events import Progress
+from dissensus.experiment.papers import Cell, Evidence, Paper
+from dissensus.experiment.plan import Plan
+from dissensus.experiment.reproduce.lines import Models, drawn, joined, lines_of
+from dissensus.experiment.reproduce.look import Look, looks_of
+from dissensus.experiment.reproduce.plans import plans_of
+from dissensus.experiment.reproduce.setting import Setting
+from dissensus.experiment.reproduce.standing import Standing, Times, standing, times
+from dissensus.experiment.sweep import Outcome, Say, compare
+from dissensus.records import RunStore, StoredRun
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """One paper in one setting."""
+
+    paper: Paper
+    setting: Setting
+    data: Dataset
+    store: RunStore
+
+    @classmethod
+    def open(cls, paper: Paper, setting: Setting, store: RunStore) -> Reproduction:
+        return cls(paper, setting, setting.source.load(), store)
+
+    @cached_property
+    def plans(self) -> dict[Cell, Plan]:
+        """Of all trainings, each once."""
+        seeds = self.setting.seeds
+        cells = [cell for cell in self.paper.cells() if seeds is None or cell.seed < seeds]
+        return plans_of(cells, self.paper, self.setting, self.data)
+
+    @cached_property
+    def looks(self) -> dict[str, Look]:
+        return looks_of(self.plans, self.paper, self.setting.effort, Models.beside(self.store))
+
+    def own_labels(self, run: StoredRun) -> Labels | None:
+        """The data set's own label of each evaluation item of a run, where it has any."""
+        if self.data.labels is None:
+            return None
+        places = {str(item): place for place, item in enumerate(self.data.votes.items)}
+        return self.data.labels[[places[item] for item in run.predictions["ids"]]]
+
+    def wanted(
+        self, only: Sequence[str] = (), protocol: str | None = None, seeds: Collection[int] | None = None
+    ) -> list[Cell]:
+        """The trainings of these tables, figures or experiments; of all, where none is named.
+
+        With them come those that lie at the other ends of their lines, since a seed's lines are drawn together.
+        """
+        experiments = self.paper.of(protocol)
+        names = {*self.paper.places, *(one.name for one in self.paper.experiments)}
+        for name in only:
+            if name not in names:
+                raise InputError(unknown("table, figure or experiment", name, sorted(names)))
+        cells = [
+            cell
+            for one in experiments
+            if not only or {one.name, *one.feeds} & set(only)
+            for cell in one.cells()
+            if cell in self.plans and (seeds is None or cell.seed in seeds)
+        ]
+        if not cells:
+            have = sorted({cell.seed for cell in self.plans})
+            raise InputError(
+                f"nothing is run for that: {', '.join(only) or 'the paper'} under the protocol {protocol or 'any'}, "
+                f"with seeds among {have[0]} to {have[-1]}."
+            )
+        return _in_order(joined(cells, self.paper), self.paper)
+
+    def standing(self, cells: Iterable[Cell]) -> Standing:
+        """How far these trainings are."""
+        return standing({cell: self.plans[cell] for cell in cells}, self.looks, self.paper, self.store)
+
+    def times(self, now: Standing) -> Times:
+        return times(now, self.store)
+
+    def carry_out(
+        self,
+        now: Standing,
+        *,
+        budget: float | None = None,
+        jobs: int = 2,
+        width: int = 4,
+        progress: Progress | None = None,
+        say: Say | None = None,
+    ) -> Outcome:
+        """Make what is left, as :func:`~dissensus.experiment.compare` does: it can be killed, and called again."""
+        for cell, why in now.again.items():
+            if say is not None:
+                say(f"{name_of(cell)} is made again: {why}")
+            self.store.remove(now.plans[cell].name)
+        later = set(self._postponed(now, budget))
+        chosen = [plan for cell, plan in now.plans.items() if cell not in later]
+        try:
+            outcome = compare(
+                chosen,
+                self.setting.source,
+                self.store,
+                jobs,
+                progress,
+                width=width,
+                budget=budget,
+                say=say,
+                diagnose=self.looks,
+            )
+        finally:
+            self.forget_models()
+        return replace(outcome, left=(*outcome.left, *(now.plans[cell].name for cell in later)))
+
+    def forget_models(self) -> None:
+        """Delete weights that no line needs any more."""
+        models = Models.beside(self.store)
+        kept = set(models.runs())
+        if not kept:
+            return
+        waiting = set()
+        for line in lines_of(self.plans, self.paper):
+            names = {self.plans[cell].name for cell in (line.first, line.second)}
+            if names & kept and not drawn(line, self.plans, self.store):
+                waiting |= names
+        for run in kept - waiting:
+            models.forget(run)
+
+    def _postponed(self, now: Standing, budget: float | None) -> Iterator[Cell]:
+        """Trainings at the ends of lines that would not all be done in time, though they would be in another call."""
+        known = self.times(now)
+        if budget is None or known.training is None:
+            return
+        ends = {cell for line in lines_of(now.plans, self.paper) for cell in (line.first, line.second)}
+        spent = 0.0
+        for (_, together), cells in groupby(now.left, key=lambda cell: (cell.seed, cell in ends)):
+            group = list(cells)
+            seconds, _ = known.left(replace(now, plans={cell: now.plans[cell] for cell in group}))
+            if together and seconds is not None and spent < budget < spent + seconds and seconds < budget:
+                yield from group
+            else:
+                spent += seconds or 0.0
+
+    def collect(self) -> Evidence:
+        """What was measured in all runs of the paper that are in the store."""
+        from dissensus.experiment.reproduce.collect import collect
+
+        return collect(self)
+
+
+def name_of(cell: Cell) -> str:
+    """A training as a person knows it.
+
+    >>> name_of(Cell("published", "sls", 5, 1, seed=3)), name_of(Cell("published", "sls", "all", 10, 0, reorder=500))
+    ('sls, 5 votes, seed 3 (published)', 'sls, held for 10 epochs, seed 0, reordered (published)')
+    """
+    votes = "" if cell.votes == "all" else f", {cell.votes} votes"
+    hold = "" if cell.hold == 1 else f", held for {cell.hold} epochs"
+    return f"{cell.method}{votes}{hold}, seed {cell.seed}{', reordered' if cell.reorder else ''} ({cell.protocol})"
+
+
+def _in_order(cells: Iterable[Cell], paper: Paper) -> list[Cell]:
+    """Seed by seed; within a seed those first that lie at the ends of lines, so that they go side by side."""
+    listed = list(cells)
+    ends = {cell for line in lines_of(listed, paper) for cell in (line.first, line.second)}
+    return sorted(listed, key=lambda cell: (cell.seed, cell not in ends))

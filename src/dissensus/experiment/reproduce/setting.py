@@ -1,0 +1,93 @@
+"""On what a paper is repeated, and how closely its models are looked at: in full, or small enough for a test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.base.errors import InputError
+from dissensus.datasets import load_images
+from dissensus.experiment.defaults import DEFAULTS, Defaults
+from dissensus.experiment.papers import Paper
+from dissensus.experiment.source import Source
+
+# A set that is not at hand -> those that are told from the items instead, each under its own name.
+STAND_INS = {"svhn": ("streetview", "dtd")}
+
+SMOKE_SEEDS = 3  # the least with which two of them make an interval of pairs
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How closely a model is looked at."""
+
+    probes: int = 50  # of the trace
+    tolerance: float = 0.01  # of the top eigenvalue
+    curved: int | None = None  # items of the curvature; None: all that are evaluated
+    statistics: int = 2000  # training items from which batch-norm statistics are computed anew on a line
+    points: int = 21  # on a line
+    precision: str = "tf32"  # of products on a GPU; a CPU has fp32 only
+    chunk: int = 1000  # items at once
+    made_up: bool = False  # outside sets that are made from the items themselves
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the plans of a paper have in common."""
+
+    source: Source
+    defaults: Defaults
+    effort: Effort = field(default_factory=Effort)
+    seeds: int | None = None  # so many; None: as many as the paper's file says
+
+
+def full(paper: Paper) -> Setting:
+    """The paper's own data, model and recipe."""
+    return Setting(Source(name=paper.data), DEFAULTS[paper.data])
+
+
+def smoke() -> Setting:
+    """Everything once on embedded data, in a minute: numbers without a meaning, from code that is all used."""
+    recipe = {"epochs": 3, "batch_size": 64, "lr": 0.05}
+    return Setting(
+        Source(name="glyphs", options={"items": 320, "votes": 45}),
+        Defaults("small-cnn", recipe),
+        Effort(probes=2, tolerance=0.5, curved=24, statistics=64, points=5, precision="fp32", made_up=True),
+        seeds=SMOKE_SEEDS,
+    )
+
+
+def sets_for(outside: tuple[str, ...]) -> tuple[str, ...]:
+    """The sets that are really told from the items, where a paper names these.
+
+    >>> sets_for(("svhn", "cifar100"))
+    ('streetview', 'dtd', 'cifar100')
+    """
+    return tuple(name for told in outside for name in STAND_INS.get(told, (told,)))
+
+
+def outside_images(name: str, like: NDArray[np.uint8], effort: Effort) -> NDArray[np.uint8]:
+    """The images of an outside set; ``like`` are items that the model knows."""
+    if effort.made_up:
+        return _made_up(name, like)
+    images = _read(name)
+    if images.shape[1:] != like.shape[1:]:
+        raise InputError(
+            f"{name} has images of the shape {images.shape[1:]}, but the model takes {like.shape[1:]}. "
+            "Only sets of that shape can be told apart from its items."
+        )
+    return images
+
+
+@lru_cache(4)
+def _read(name: str) -> NDArray[np.uint8]:
+    return load_images(name)
+
+
+def _made_up(name: str, like: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """For a test: far from the items, farther, and near."""
+    change = {"streetview": 255 - like, "dtd": like[::-1, :, ::-1] ^ 85, "cifar100": np.roll(like, 1, axis=1)}
+    return np.ascontiguousarray(change[name])

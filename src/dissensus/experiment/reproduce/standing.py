@@ -1,0 +1,141 @@
+"""What of a paper's trainings is done and what is left, and how long that takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from dissensus.base.errors import StoreError
+from dissensus.experiment.budget import kind_of
+from dissensus.experiment.papers import Cell, Paper
+from dissensus.experiment.plan import Plan
+from dissensus.experiment.reproduce.lines import Models, drawn, lines_of
+from dissensus.experiment.reproduce.look import Look
+from dissensus.records import RunStore
+
+MEASURED = Path("benchmarks/results")  # of a checkout, where times of a GPU may lie
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far the runs of a paper are."""
+
+    plans: Mapping[Cell, Plan]  # those that are wanted
+    looks: Mapping[str, Look]  # by run
+    done: frozenset[Cell]
+    again: Mapping[Cell, str]  # runs that are there, but must be made again, and why
+
+    @property
+    def left(self) -> list[Cell]:
+        return [cell for cell in self.plans if cell not in self.done]
+
+
+def standing(plans: Mapping[Cell, Plan], looks: Mapping[str, Look], paper: Paper, store: RunStore) -> Standing:
+    """Look at the store. What is there counts as done if it has all that should have been found in it."""
+    there = {cell: plan.name for cell, plan in plans.items() if plan.name in store}
+    again: dict[Cell, str] = {}
+    for cell, name in there.items():
+        if (look := looks.get(name)) is not None and (lost := look.lacks(store.read(name))):
+            again[cell] = f"it was made without {', '.join(lost)}"
+    models = Models.beside(store)
+    for line in lines_of(plans, paper):
+        if not drawn(line, plans, store):
+            for cell in (line.first, line.second):
+                if cell in there and not models.has(there[cell]):
+                    again.setdefault(cell, "its weights are gone, and a model that is still to be made needs them")
+    return Standing(plans, looks, frozenset(there.keys() - again.keys()), again)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of a GPU (or of a processor) that a training takes, and a look inside, by what is looked for."""
+
+    training: float | None
+    looking: Mapping[Look, float]
+    source: str  # where the numbers come from, in words
+
+    def left(self, standing: Standing) -> tuple[float | None, int]:
+        """What is left takes so long; and how many looks inside are not in that, since nobody has timed them."""
+        if self.training is None:
+            return None, 0
+        looks = [standing.looks.get(standing.plans[cell].name) for cell in standing.left]
+        known = [0.0 if look is None else self.looking.get(look) for look in looks]
+        seconds = len(looks) * self.training + sum(one for one in known if one is not None)
+        return seconds, sum(one is None for one in known)
+
+
+def times(standing: Standing, store: RunStore, measured: Path = MEASURED) -> Times:
+    """From runs of the store that were made alike; where there are none, from what was measured on a GPU before."""
+    by_device: dict[str, list[tuple[float, float, Look | None]]] = {}
+    kinds = {kind_of(plan) for plan in standing.plans.values()}
+    for name in store:
+        try:
+            run = store.read(name)
+            if kind_of(run.plan) in kinds and (told := _told(run.about, run.plan)) is not None:
+                by_device.setdefault(run.about["device"], []).append((*told, standing.looks.get(name)))
+        except (StoreError, KeyError):
+            continue  # damaged, or made by something else
+    if not by_device:
+        return _measured(standing, measured)
+    device, made = max(by_device.items(), key=lambda pair: len(pair[1]))
+    by_look: dict[Look, list[float]] = {}
+    for _, looking, look in made:
+        if look is not None and looking:
+            by_look.setdefault(look, []).append(looking)
+    return Times(
+        median(training for training, _, _ in made),
+        {look: median(seconds) for look, seconds in by_look.items()},
+        f"from {len(made)} runs of the store that were made on {device}",
+    )
+
+
+def _told(about: Mapping[str, Any], plan: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Seconds of training, shared out among those that went side by side, and of looking inside."""
+    looking = about.get("looking") or 0.0
+    epochs = plan["recipe"]["epochs"]
+    made = epochs - (about.get("resumed_at") or 0)
+    if made <= 0:
+        return None
+    return (about["seconds"] - looking) / about.get("width", 1) * epochs / made, looking
+
+
+def _measured(standing: Standing, folder: Path) -> Times:
+    """The widest rung in the recipe's precision of a ladder that was measured on a GPU."""
+    precisions = {plan.recipe.precision for plan in standing.plans.values()}
+    resnet = all(plan.model.name == "resnet18" for plan in standing.plans.values())
+    for path in sorted(folder.glob("*.json")) if resnet else ():
+        try:
+            rungs = json.loads(path.read_text("utf-8"))["result"]["rungs"].values()
+            fit = [one for one in rungs if one.get("precision") in precisions and "s_a_run" in one]
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            continue  # another kind of measurement
+        if fit:
+            best = max(fit, key=lambda one: one.get("width", 1))
+            return Times(float(best["s_a_run"]), {}, f"from {path} ({best.get('width', 1)} runs side by side)")
+    return Times(None, {}, "no run is in the store yet, and none was measured here before")
+
+
+@dataclass(frozen=True)
+class Count:
+    """How far the runs of an experiment are."""
+
+    experiment: str
+    protocol: str
+    feeds: tuple[str, ...]
+    runs: int
+    done: int
+
+
+def counts(standing: Standing, paper: Paper) -> list[Count]:
+    """Of each experiment of which runs are wanted, in the paper's order. Experiments share runs."""
+    found = []
+    for one in paper.experiments:
+        cells = [cell for cell in one.cells() if cell in standing.plans]
+        if cells:
+            done = sum(cell in standing.done for cell in cells)
+            found.append(Count(one.name, one.protocol, one.feeds, len(cells), done))
+    return found
