@@ -16,6 +16,7 @@ from dissensus.experiment.pairs import across_seeds, against_soft, between_model
 from dissensus.experiment.parts import parts, reference_labels
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.run import WEIGHTS, device, refuse_other_meaning
+from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import Subject, dynamics_of, look_inside
 from dissensus.records import Diagnosis, StoredRun, canonical_json, renewed
@@ -59,19 +60,20 @@ def has_weights(run: StoredRun) -> bool:
 
 def reopened(run: StoredRun, data: Dataset) -> Subject:
     """The model of a run that kept its weights, those of the best epoch, with the items of the run."""
-    from dissensus.models import make
-    from dissensus.training.inputs import Normalise, checked
+    from dissensus.training.inputs import checked, prepare_by
 
     plan = Plan.from_dict(run.plan)
     refuse_other_meaning(plan, data)
+    encoder = (run.about.get("source") or {}).get("encoder")
+    data = seen(plan.model, data, encoder)
     require("safetensors", extra="train")
     from safetensors.torch import load_file
 
     split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
-    model = make(plan.model.name, data.array.shape[1:], data.votes.n_classes, **plan.model.options)().to(device())
+    model = factory(plan.model, data, encoder)().to(device())
     model.load_state_dict(load_file(run.path / WEIGHTS))
     train = data.array[split.train]
-    prepare = Normalise.by(plan.recipe.as_recipe(), checked("inputs", train)).to(next(model.parameters()).device)
+    prepare = prepare_by(plan.recipe.as_recipe(), checked("inputs", train)).to(next(model.parameters()).device)
     human = data.votes.take(split.evaluation).frequencies()
     labels = reference_labels(data)[split.evaluation]
     return Subject(model.eval(), prepare, data.array[split.evaluation], human, train, labels)

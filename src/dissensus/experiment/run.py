@@ -21,6 +21,7 @@ from dissensus.experiment.budget import epochs_saved
 from dissensus.experiment.clock import Clock
 from dissensus.experiment.parts import Parts, given_votes, parts, reference_labels
 from dissensus.experiment.plan import Plan, described, versions
+from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.subject import Diagnose, Kept, Subject, dynamics_of
 from dissensus.records import Diagnosis, RunStore, Weights, write_diagnostics, write_run
 from dissensus.targets import TARGETS
@@ -139,7 +140,7 @@ class Begun:
     def job(self, progress: Callable[[Row], Any] | None = None, tag: Any = None) -> Job:
         from dissensus.training import Checkpoint
 
-        job = job_of(self.plan, self.data, self.split, self.train, self.select)
+        job = job_of(self.plan, self.data, self.split, self.train, self.select, _encoder(self.source))
         checkpoint = Checkpoint(self.checkpoint, self.how.every)
         return replace(job, progress=progress, checkpoint=checkpoint, features=self.how.features, tag=tag)
 
@@ -209,6 +210,7 @@ def begin(
     clock = clock or Clock()
     started = clock()
     refuse_other_meaning(plan, data)
+    data = seen(plan.model, data, _encoder(source))
     with ExitStack() as claim:
         staging = claim.enter_context(store.claim(plan.name))
         if staging is None:
@@ -265,17 +267,16 @@ def device_name() -> str:
     return torch.cuda.get_device_name() if device() == "cuda" else "cpu"
 
 
-def job_of(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes) -> Job:
-    """The plan's training on these parts, with the votes that it may look at."""
-    from dissensus.models import make
+def job_of(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes, encoder: str | None = None) -> Job:
+    """The plan's training on these parts of the data, as its model sees them, with the votes that it may look at."""
     from dissensus.training import Job
 
     method = METHODS[plan.method]
     # shares are what votes give by themselves, and multipass needs votes
     target = train if plan.target == "shares" else TARGETS[plan.target](train)
-    factory = make(plan.model.name, data.array.shape[1:], data.votes.n_classes, **plan.model.options)
+    make = factory(plan.model, data, encoder)
     return Job(
-        lambda: factory().to(device()),
+        lambda: make().to(device()),
         data.array[split.train],
         DELIVERIES[method.delivery](target, seed=plan.seeds.delivery, hold=plan.hold),
         replace(plan.recipe.as_recipe(), **method.recipe),
@@ -283,6 +284,11 @@ def job_of(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes)
         held_out=(data.array[split.evaluation], data.votes.take(split.evaluation).frequencies()),
         select_on=(data.array[split.select], select.frequencies()) if len(split.select) else None,
     )
+
+
+def _encoder(source: Mapping[str, Any] | None) -> str | None:
+    """Where the encoder lies, if it is not the default one."""
+    return (source or {}).get("encoder")
 
 
 def _predictions(data: Dataset, split: Parts, select: Votes, fitted: Fitted) -> dict[str, NDArray[Any]]:
