@@ -120,10 +120,11 @@ def test_every_table_is_a_file_and_every_figure_two(built):
 
 def test_nothing_run_yet_is_said(basins, tmp_path):
     nothing = Evidence({}, {})
-    page = write_paper_page(nothing, judge_claims(nothing, basins), basins, tmp_path)
+    page = write_paper_page(nothing, judge_claims(nothing, basins), basins, tmp_path, banner="A test.")
     told = Outline(page.read_text("utf-8"))
     text = " ".join(told.text.split())
     assert "Not run yet: 0 of 160 runs." in text
+    assert "A test." in text
     assert text.count("Not run yet") >= 20  # tables and figures alike
     assert not [tag for tag, _ in told.tags if tag == "img"]
     assert not (tmp_path / "figures").exists()

@@ -124,7 +124,10 @@ def _p_box(told: Any) -> Box:
 
 
 def more_metrics(evidence: Evidence) -> Grid | None:
-    names = ("smooth_ece", "debiased_ece", "entropy_correlation_pearson", "js_distance", "total_variation", "aurc")
+    names = (
+        *("label_accuracy", "smooth_ece", "debiased_ece", "entropy_correlation_pearson"),
+        *("js_distance", "total_variation", "aurc"),
+    )
     lines = {"best epoch": {}, "last epoch": {"checkpoint": "last"}}
     lines |= {"audited": {"protocol": "audited"}, "audited, last epoch": {"protocol": "audited", "checkpoint": "last"}}
     columns = {title_of(name): {"metric": name} for name in names}
@@ -197,7 +200,7 @@ def gains_by_distance(evidence: Evidence) -> Grid | None:
 
 
 def gradient_variance(evidence: Evidence) -> Grid | None:
-    names = ("gradient_variance_entropy", "gradient_variance_partial")
+    names = ("gradient_variance_entropy", "gradient_variance_sampled", "gradient_variance_partial")
     notes = (
         "The variance of a drawn label follows entropy by construction (.999), whatever the model does: the partial "
         "correlation is what is left beyond that.",

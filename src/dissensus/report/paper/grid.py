@@ -17,6 +17,7 @@ from dissensus.report.tables import number
 from dissensus.stats import Interval
 
 TITLES = {
+    "label_accuracy": "accuracy, data set's own label ↑",
     "epochs_earlier_to_95": "epochs earlier at 95 % of its best",
     "epochs_earlier_to_best": "epochs earlier at its best",
 }

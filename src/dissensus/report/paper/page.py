@@ -39,12 +39,14 @@ def write_paper_page(
     answer: Sequence[str] = (),
     rules: Mapping[str, Sequence[str]] | None = None,
     notes: Sequence[Note] = (),
+    banner: str = "",
 ) -> Path:
     """``index.html`` in ``folder``, with ``tables/`` (CSV) and ``figures/`` (PNG and SVG) beside it.
 
     ``answer`` are the sentences on top, ``rules`` those of each claim in words, ``notes`` what explains differences
-    from the published numbers (:func:`~dissensus.report.paper.differences.read_notes`). What has not been run yet is
-    said, and is no error. The page needs none of the files beside it.
+    from the published numbers (:func:`~dissensus.report.paper.differences.read_notes`), and ``banner`` what a reader
+    has to know before anything else. What has not been run yet is said, and is no error. The page needs none of the files
+    beside it.
     """
     beside = read_beside(paper.name)
     figures, files = _figures(evidence, paper, beside)
@@ -60,6 +62,7 @@ def write_paper_page(
     files["tables/ledger.csv"] = ledger.to_csv().encode()
     content = {
         "paper": paper,
+        "banner": banner,
         "answer": list(answer),
         "ledger": _ledger_content(ledger, rules or {}),
         "coverage": {protocol: coverage(evidence, paper, protocol=protocol) for protocol in paper.protocols},
