@@ -10,7 +10,8 @@ import pytest
 
 from dissensus.experiment.claims import Claims, read_claims
 from dissensus.experiment.claims.judge import with_temperature
-from dissensus.experiment.claims.quantities import Number, planned, plans, quantities
+from dissensus.experiment.claims.planned import planned, plans
+from dissensus.experiment.claims.quantities import Number, quantities
 from dissensus.experiment.papers import Cell, Evidence, Paper, read_paper
 
 Base = Callable[[Number], float]  # what a number is, on average

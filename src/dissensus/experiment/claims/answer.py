@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from dissensus.experiment.claims.claim import metric_title
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Judged, Ledger, Measured, Row
 from dissensus.experiment.papers import Evidence
 
@@ -47,11 +48,11 @@ def _few(ledger: Ledger) -> str:
     )
     return {
         SUPPORTED: f"With few votes an item, train on hard labels: at every number of votes that was tried they beat "
-        f"soft labels, and {gain} ({_by(row)}).",
+        f"soft labels, and {gain} ({_by(ledger, row)}).",
         CONTRADICTED: f"With few votes an item, hard labels are not always better than soft ones: "
-        f"{counted}, and {gain} ({_by(row)}).",
+        f"{counted}, and {gain} ({_by(ledger, row)}).",
         UNDECIDED: f"With few votes an item, it is open whether hard labels always beat soft ones: "
-        f"{counted}, and {gain} ({_by(row)}).",
+        f"{counted}, and {gain} ({_by(ledger, row)}).",
     }[row.verdict]
 
 
@@ -59,15 +60,17 @@ def _all(ledger: Ledger) -> str:
     row, majority = asked(ledger, "B1"), asked(ledger, "B2")
     if not row.seeds:
         return "With all votes, whether SLS and soft labels are on a par is not known yet: nothing was run (B1)."
-    worst = next(cell for cell in row.deciding[0].cells if cell.metric == "soft_nll")
-    nll = f"soft NLL of SLS less that of soft labels is {worst.text}"
+    cells = row.deciding[0].cells
+    nll = "soft NLL of SLS less that of soft labels is " + next(one.text for one in cells if one.metric == "soft_nll")
+    beyond = [f"{metric_title(cell.metric)} {cell.text}" for cell in cells if cell.verdict == CONTRADICTED]
     told = {
         SUPPORTED: f"With all votes, take SLS or soft labels: they are the same within the margins, and {nll}",
-        CONTRADICTED: f"With all votes, SLS and soft labels are not on a par: {nll}",
+        CONTRADICTED: "With all votes, SLS and soft labels are not on a par, beyond the margin SLS less soft labels: "
+        f"{', '.join(beyond)}",
         UNDECIDED: f"With all votes, it was neither shown that SLS and soft labels are the same nor that they are "
         f"not: {nll}",
     }[row.verdict]
-    return f"{told} ({_by(row)}); {_majority(majority)}."
+    return f"{told} ({_by(ledger, row)}); {_majority(majority)}."
 
 
 def _majority(row: Row) -> str:
@@ -94,7 +97,7 @@ def _which(ledger: Ledger) -> str:
         CONTRADICTED: "and with all votes the hard deliveries differ by more than the margins",
         UNDECIDED: "and it was not shown that the hard deliveries are the same with all votes",
     }[same.verdict]
-    return f"{multipass}, {family} ({_by(row)}; B8)."
+    return f"{multipass}, {family} ({_by(ledger, row)}; B8)."
 
 
 def _sharpness(ledger: Ledger) -> str:
@@ -102,13 +105,16 @@ def _sharpness(ledger: Ledger) -> str:
     if not row.seeds:
         return "Whether the gain with few votes is more than sharpness is not known yet: nothing was run (A1)."
     left = _range(row.deciding[0].cells)
+    before = [cell.mean for cell in ledger.row("B4", row.view).deciding[0].cells if cell.cell.startswith(_FEWEST)]
+    if row.verdict == CONTRADICTED and all(mean is None or mean <= 0 for mean in before):
+        return f"With 5 and 10 votes there is no gain of hard labels that could be sharpness ({_by(ledger, row)})."
     return {
         SUPPORTED: f"The gain with few votes is more than sharpness: after a temperature {left} nats of it are left "
-        f"({_by(row)}).",
+        f"({_by(ledger, row)}).",
         CONTRADICTED: f"The gain with few votes is mostly sharpness, which one fitted temperature mends as well: after "
-        f"it {left} nats are left ({_by(row)}).",
+        f"it {left} nats are left ({_by(ledger, row)}).",
         UNDECIDED: f"Whether the gain with few votes is more than sharpness is open: after a temperature {left} nats "
-        f"are left ({_by(row)}).",
+        f"are left ({_by(ledger, row)}).",
     }[row.verdict]
 
 
@@ -119,6 +125,8 @@ def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
     return f"Of the paper's claims, {counts}: from {runs}, one data set and one architecture, with simulated few votes."
 
 
+_FEWEST = ("5 votes", "10 votes")
+_SHORT = {"published": "published protocol", "audited": "audited protocol", "last": "last epoch"}
 _VIEWS = {
     "published": "by its own protocol",
     "audited": "by the audited one",
@@ -133,8 +141,11 @@ def _verdicts(rows: Iterable[Row]) -> str:
     )
 
 
-def _by(row: Row) -> str:
-    return f"{row.claim}, {row.protocol} protocol, {row.seeds} seeds"
+def _by(ledger: Ledger, row: Row) -> str:
+    """Which row it is, and which other views say otherwise."""
+    others = [other for view in COUNTED if (other := ledger.row(row.claim, view)).verdict != row.verdict]
+    told = [f"{_SHORT[other.view]}: {other.verdict}" for other in others if row.verdict != UNDECIDED]
+    return "; ".join([f"{row.claim}, {row.protocol} protocol, {row.seeds} seeds", *told])
 
 
 def _count(part: Judged, verdict: str) -> int:

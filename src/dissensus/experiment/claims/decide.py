@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from dissensus.base.streams import uniform
 from dissensus.experiment.claims.claim import Part
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Judged, Measured, Verdict
+from dissensus.experiment.claims.measured import Values
 from dissensus.experiment.claims.proposition import proposition_errors
-from dissensus.experiment.claims.quantities import Quantity, Values
+from dissensus.experiment.claims.quantities import Quantity
 from dissensus.stats import bootstrap, equivalence, holm, wilcoxon
 from dissensus.stats.jackknife import over_pairs
 
-HOLDS, FAILS = 1e-12, 1e-9  # an identity, in relative error
+HOLDS, FAILS = 1e-12, 1e-9  # how far an identity may be off, and must be
 DRAWS = 10_000
 _SURE = 0.95
 
@@ -45,7 +46,7 @@ def decide_identity(part: Part, errors: Callable[[], Mapping[str, float]] = prop
     found = errors()
     worst = max(found.values())
     verdict = SUPPORTED if worst <= HOLDS else CONTRADICTED if worst >= FAILS else UNDECIDED
-    reason = f"{len(found)} equations, computed by enumeration, hold but for a relative error of {worst:.0e} at most"
+    reason = f"the equations, computed by enumeration, are off by {worst:.0e} at most"
     return Judged(part.name, part.says, part.weight, verdict, reason, ())
 
 

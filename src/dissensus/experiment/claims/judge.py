@@ -8,7 +8,10 @@ from dataclasses import replace
 from dissensus.experiment.claims.claim import Claim, Claims, Part, View, read_claims
 from dissensus.experiment.claims.decide import Told, combined, decide, decide_identity
 from dissensus.experiment.claims.ledger import Judged, Ledger, Row
-from dissensus.experiment.claims.quantities import Plans, measured, planned, plans, published, quantities
+from dissensus.experiment.claims.measured import measured
+from dissensus.experiment.claims.planned import Plans, planned, plans
+from dissensus.experiment.claims.quantities import quantities
+from dissensus.experiment.claims.told import published
 from dissensus.experiment.papers import Evidence, Paper
 
 TEMPERED = ("soft_nll", "kl")  # what a temperature can buy

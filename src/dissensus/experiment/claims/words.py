@@ -86,9 +86,7 @@ def _best(part: Part) -> str:
 
 
 def _identity(part: Part) -> str:
-    return (
-        "Supported if the largest relative error is at most 1e-12, contradicted if it is at least 1e-9, else undecided."
-    )
+    return "Supported if the largest error is at most 1e-12, contradicted if it is at least 1e-9, else undecided."
 
 
 def _follows(part: Part) -> str:

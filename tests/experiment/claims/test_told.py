@@ -9,7 +9,8 @@ from math import log
 import pytest
 
 from dissensus.experiment.claims import Claims, Part
-from dissensus.experiment.claims.quantities import published, published_value, quantities
+from dissensus.experiment.claims.quantities import quantities
+from dissensus.experiment.claims.told import published, published_value
 from dissensus.experiment.papers import Paper
 
 DIRECTED = ("better", "lower", "higher", "every")

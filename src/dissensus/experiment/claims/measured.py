@@ -1,0 +1,94 @@
+"""What was measured of a quantity: one value a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from math import isfinite, log
+from typing import Any
+
+from dissensus.experiment.claims.claim import Part, View
+from dissensus.experiment.claims.quantities import Difference, Number, Quantity
+from dissensus.experiment.papers import Evidence
+from dissensus.experiment.papers.evidence import REORDERED
+
+Seed = int | tuple[int, int]  # of one run, or of a pair
+Values = dict[Seed, float]
+
+EITHER_WAY = ("barrier", "barrier_reset", "barrier_aligned")
+"""Numbers of two models that are the same whichever of the two is named first."""
+
+
+def measured(
+    quantity: Quantity, part: Part, evidence: Evidence, view: View, outside: Mapping[str, Iterable[str]]
+) -> Values:
+    """Seed -> value, for the seeds that have all of its numbers; of ratios, the logarithm.
+
+    Of several outside sets that may stand for one another, the first that was measured.
+    """
+    found: Values = {}
+    for name in outside[quantity.outside] if quantity.outside else [""]:
+        of = partial(_values, outside=name, part=part, evidence=evidence, view=view)
+        found = found or computed(quantity, part.to, of)
+    return found
+
+
+def computed(quantity: Quantity, to: float | None, of: Callable[[Number], Values]) -> Values:
+    """The quantity from its numbers, seed by seed; ``to`` is what a number is compared with that has no second."""
+    told = _mean([_differences(one, to, of) for one in quantity.differences])
+    if quantity.less:
+        less = _mean([_differences(one, to, of) for one in quantity.less])
+        told = {seed: told[seed] - quantity.times * less[seed] for seed in told if seed in less}
+    return dict(sorted(told.items()))
+
+
+def _differences(one: Difference, to: float | None, of: Callable[[Number], Values]) -> Values:
+    first = of(one.first)
+    if one.second is None:
+        return {seed: value - (to or 0.0) for seed, value in first.items()}
+    second = of(one.second)
+    return {seed: first[seed] - second[seed] for seed in first if seed in second}
+
+
+def _mean(several: list[Values]) -> Values:
+    shared = set.intersection(*(set(one) for one in several))
+    return {seed: sum(one[seed] for one in several) / len(several) for seed in sorted(shared)}
+
+
+def _values(number: Number, outside: str, part: Part, evidence: Evidence, view: View) -> Values:
+    """What was measured, without what is not finite: a run that diverged has no number."""
+    found = _asked(replace(number, other=outside or number.other), part.pairs, evidence, view)
+    finite = {_seed(seed): value for seed, value in found.items() if isfinite(value)}
+    return {seed: log(value) for seed, value in finite.items() if value > 0} if part.ratio else finite
+
+
+def _seed(seed: Seed) -> Seed:
+    return seed if isinstance(seed, int) else (min(seed), max(seed))
+
+
+def _asked(number: Number, pairs: bool, evidence: Evidence, view: View) -> Mapping[Any, float]:
+    asked: dict[str, Any] = {
+        "protocol": view.protocol,
+        "method": number.method,
+        "votes": number.votes,
+        "hold": number.hold,
+        "checkpoint": view.checkpoint,
+        "slice": number.slice,
+        "where": number.where,
+    }
+    if pairs:
+        return evidence.pairs(number.metric, **asked)
+    found = evidence.numbers(number.metric, **asked, tempered=number.tempered, other=number.other)
+    return found | _turned(number, asked, evidence) if number.metric in EITHER_WAY else found
+
+
+def _turned(number: Number, asked: Mapping[str, Any], evidence: Evidence) -> dict[int, float]:
+    """The same number where it is said of the second run."""
+    second, again = number.other.removesuffix(REORDERED), number.other.endswith(REORDERED)
+    moves = {cell.reorder for cell in evidence.runs.values() if cell.reorder} if again else {0}
+    found: dict[int, float] = {}
+    for reorder in sorted(moves):
+        there = {**asked, "method": second, "reorder": reorder}
+        found |= evidence.numbers(number.metric, **there, other=number.method + REORDERED * again)
+    return found
