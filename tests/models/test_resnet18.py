@@ -57,6 +57,18 @@ def test_the_same_weights_give_the_same_logits_as_the_reference():
         torch.testing.assert_close(ours.features(x), theirs(x).pooler_output.flatten(1), rtol=1e-4, atol=1e-4)
 
 
+def test_how_convolutions_begin():
+    def spread(init):
+        torch.manual_seed(0)
+        conv = make("resnet18", (3, 32, 32), 10, init=init)().stages[6].conv1  # 256 -> 512 channels
+        return conv.weight.std().item()
+
+    assert spread("torch") == pytest.approx((1 / (3 * 256 * 9)) ** 0.5, rel=0.01)
+    assert spread("he") == pytest.approx((2 / (512 * 9)) ** 0.5, rel=0.01)
+    with pytest.raises(InputError, match="unknown init 'kaiming'"):
+        make("resnet18", (3, 32, 32), 10, init="kaiming")
+
+
 def test_features_are_refused():
     with pytest.raises(InputError, match="resnet18 needs images"):
         make("resnet18", (7,), 10)

@@ -7,15 +7,20 @@ from typing import ClassVar, final
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dissensus.base.errors import InputError
+from dissensus.base.errors import InputError, unknown
 from dissensus.models.classifier import Classifier, Shape, is_image, whole
+
+INITS = ("torch", "he")
 
 
 @final
 class ResNet18(Classifier):
     r"""He et al. (2016) with a 3x3 stem of stride 1 and no max-pool: stages of :math:`w, 2w, 4w, 8w` channels.
 
-    With 64 channels, three colours and ten classes it has 11,173,962 parameters.
+    With 64 channels, three colours and ten classes it has 11,173,962 parameters. ``init`` says how convolutions begin:
+    ``"torch"``, PyTorch's own way (uniform, variance :math:`1 / (3 \cdot \text{fan-in})`), or ``"he"`` (normal,
+    variance :math:`2 / \text{fan-out}`, He et al. 2015). Batch norm makes the scale of both the same to the function,
+    but the smaller weights of the first turn further in the first steps.
 
     >>> import torch
     >>> model = ResNet18((3, 32, 32), 10)
@@ -25,8 +30,10 @@ class ResNet18(Classifier):
 
     version: ClassVar[int] = 1
 
-    def __init__(self, shape: Shape, n_classes: int, width: int = 64) -> None:
+    def __init__(self, shape: Shape, n_classes: int, width: int = 64, init: str = "torch") -> None:
         super().__init__()
+        if init not in INITS:
+            raise InputError(unknown("init", init, INITS))
         if not is_image(shape):
             raise InputError(
                 "resnet18 needs images of the shape (channels, height, width), but one item has the shape "
@@ -47,6 +54,10 @@ class ResNet18(Classifier):
             Block(8 * width, 8 * width, stride=1),
         )
         self.head = nn.Linear(8 * width, whole("n_classes", n_classes, 2))
+        if init == "he":
+            for module in self.modules():
+                if isinstance(module, nn.Conv2d):
+                    nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def features(self, x: Tensor) -> Tensor:
         x = F.relu(self.norm(self.stem(x)))
