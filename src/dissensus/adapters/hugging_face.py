@@ -1,0 +1,140 @@
+r"""Votes for the Trainer of Hugging Face, in two changed lines.
+
+.. code-block:: diff
+
+    - from transformers import Trainer
+    + from dissensus.adapters.hugging_face import VotesTrainer
+    - trainer = Trainer(model, args, train_dataset=dataset, processing_class=tokenizer)
+    + trainer = VotesTrainer(model, args, train_dataset=dataset, processing_class=tokenizer, deliver=Multipass(votes))
+
+Item ``i`` of the data set is item ``i`` of the votes; labels that it has are put aside. The sampler, which lives in the
+main process, hands out (epoch, index) pairs, so labels change from epoch to epoch with persistent workers, too, and
+after a resume.
+
+Rows of floats get cross-entropy. By itself a sequence classifier takes them for independent classes, and trains with
+binary cross-entropy without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dissensus.adapters.torch import EpochSampler, Items, Shuffled
+from dissensus.base.errors import InputError, require
+from dissensus.delivery import Delivery
+
+if TYPE_CHECKING:
+    import torch
+    import torch.nn.functional as F
+    from torch.utils import data
+    from transformers import Trainer
+else:
+    torch = require("torch", extra="text")
+    data = require("torch.utils.data", extra="text")
+    F = require("torch.nn.functional", extra="text")
+    Trainer = require("transformers", extra="text").Trainer
+
+LABELS = ("labels", "label", "label_ids")  # what a data set may call its own
+Batch = dict[str, Any]
+
+
+class Asked(NamedTuple):
+    """In the place of a label: which one it will be."""
+
+    epoch: int
+    item: int
+
+
+class DeliversVotes:
+    """For a Trainer of your own: ``class Mine(DeliversVotes, MyTrainer)``, and then ``Mine(..., deliver=deliver)``.
+
+    Batches come in the order of ``data_seed``, or else ``seed``, of the training arguments. No delivery knows of it, so
+    all deliveries of a seed see the same batches.
+    """
+
+    def __init__(self, *arguments: Any, deliver: Delivery, **options: Any) -> None:
+        if options.get("compute_loss_func") is not None:
+            raise InputError("compute_loss_func and deliver both say what the loss is; give one of them.")
+        super().__init__(*arguments, **options, compute_loss_func=VotesLoss(deliver.multilabel))  # type: ignore[call-arg]
+        trainer: Any = self
+        trainer.train_dataset = Unlabelled(trainer.train_dataset, deliver.n_items)
+        trainer.data_collator = LabelsWithBatch(trainer.data_collator, deliver)
+
+    def _get_train_sampler(self, *_: Any) -> EpochSampler:
+        trainer: Any = self
+        seeds = trainer.args.data_seed, trainer.args.seed
+        return EpochSampler(Shuffled(len(trainer.train_dataset), next(seed for seed in seeds if seed is not None)))
+
+
+class VotesTrainer(DeliversVotes, Trainer):
+    """The Trainer of Hugging Face, trained on what a delivery gives in each epoch."""
+
+
+class Unlabelled(data.Dataset):
+    """The items of a data set of mappings, asked for by (epoch, index), with :class:`Asked` in place of a label."""
+
+    def __init__(self, dataset: Items | None, n_items: int) -> None:
+        if dataset is None or not hasattr(dataset, "__len__"):
+            raise InputError("a delivery needs a train_dataset whose items have positions: one with a length.")
+        if len(dataset) != n_items:
+            raise InputError(f"the train_dataset has {len(dataset)} items, but the delivery has {n_items}.")
+        self.dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, pair: tuple[int, int]) -> Batch:
+        epoch, index = pair
+        item = self.dataset[index]
+        if not isinstance(item, Mapping):
+            raise InputError(
+                f"items of the train_dataset must be mappings, such as a tokenizer gives, but item {index} is of type "
+                f"{type(item).__name__}."
+            )
+        return {name: value for name, value in item.items() if name not in LABELS} | {"labels": Asked(epoch, index)}
+
+
+class LabelsWithBatch:
+    """A collator, and then the labels of the batch, all at once. Batches that ask for none are left as they are."""
+
+    def __init__(self, collate: Callable[[list[Any]], Any], deliver: Delivery) -> None:
+        self.collate, self.deliver = collate, deliver
+
+    def __call__(self, items: Sequence[Mapping[str, Any]]) -> Any:
+        asked = [item.get("labels") if isinstance(item, Mapping) else None for item in items]
+        if not all(isinstance(one, Asked) for one in asked):
+            return self.collate(list(items))
+        batch = self.collate([{name: value for name, value in item.items() if name != "labels"} for item in items])
+        batch["labels"] = self.labels([one for one in asked if one is not None])
+        return batch
+
+    def labels(self, asked: Sequence[Asked]) -> torch.Tensor:
+        epochs = {one.epoch for one in asked}
+        if len(epochs) > 1:  # a batch may run over the end of an epoch
+            return torch.stack([self.labels([one])[0] for one in asked])
+        return torch.from_numpy(self.deliver(epochs.pop(), [one.item for one in asked]))
+
+
+class VotesLoss:
+    """Cross-entropy to classes or rows; of each class by itself where votes name several. As a Trainer asks for it.
+
+    >>> from types import SimpleNamespace
+    >>> outputs = SimpleNamespace(logits=torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    >>> round(VotesLoss()(outputs, torch.tensor([[0.5, 0.5], [1.0, 0.0]])).item(), 3)
+    0.91
+    """
+
+    def __init__(self, multilabel: bool = False) -> None:
+        self.of = F.binary_cross_entropy_with_logits if multilabel else F.cross_entropy
+
+    def __call__(self, outputs: Any, labels: torch.Tensor | None, num_items_in_batch: Any = None) -> torch.Tensor:
+        if labels is None:
+            raise InputError("there are no labels to compute a loss from.")
+        logits = (outputs["logits"] if isinstance(outputs, Mapping) else outputs.logits).float()
+        rows = labels.ndim == 2
+        mean = self.of(logits, labels.to(logits.dtype) if rows else labels)
+        if num_items_in_batch is None:
+            return mean
+        # The Trainer counts labels over all batches of a step, and over all devices; of rows it counts every number.
+        return mean * len(labels) * (labels.shape[1] if rows else 1) / num_items_in_batch

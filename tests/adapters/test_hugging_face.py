@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+pytest.importorskip("accelerate")
+transformers = pytest.importorskip("transformers")
+
+from dissensus.adapters.hugging_face import DeliversVotes, LabelsWithBatch, Unlabelled, VotesTrainer  # noqa: E402
+from dissensus.base.errors import InputError  # noqa: E402
+from dissensus.base.streams import permutation  # noqa: E402
+from dissensus.delivery import MajorityVote, Multipass, Soft, StochasticLabelSampling  # noqa: E402
+from dissensus.votes import Votes  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*pin_memory:UserWarning", "ignore:.*fork:DeprecationWarning")
+
+TEXTS = [f"{who} {what} ." for who in ("a man", "the dog", "a cat", "somebody") for what in ("sleeps", "runs", "eats")]
+N = len(TEXTS)
+VOTES = Votes.from_counts(np.random.default_rng(0).integers(0, 4, (N, 3)) + np.eye(3, dtype=np.int64)[np.arange(N) % 3])
+
+
+@pytest.fixture
+def model(tiny_encoder: Path) -> Any:
+    torch.manual_seed(0)
+    return transformers.AutoModelForSequenceClassification.from_pretrained(tiny_encoder, num_labels=3)
+
+
+@pytest.fixture
+def tokenizer(tiny_encoder: Path) -> Any:
+    return transformers.AutoTokenizer.from_pretrained(tiny_encoder)
+
+
+@pytest.fixture
+def items(tokenizer: Any) -> list[dict[str, Any]]:
+    """As people have them: of several lengths, with a label and a column that the model does not take."""
+    return [dict(tokenizer(text)) | {"label": 2, "text": text} for text in TEXTS]
+
+
+def arguments(tmp_path: Path, **options: Any) -> Any:
+    given = {
+        "output_dir": str(tmp_path), "num_train_epochs": 3, "per_device_train_batch_size": 5, "report_to": [],
+        "save_strategy": "no", "disable_tqdm": True, "use_cpu": True, "dataloader_pin_memory": False, "seed": 7,
+        "logging_strategy": "no",
+    }  # fmt: skip
+    return transformers.TrainingArguments(**given | options)
+
+
+class Seen(VotesTrainer):
+    """Keeps what the model was trained on: the inputs of every batch, its labels and its loss."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.batches: list[tuple[torch.Tensor, torch.Tensor, float]] = []
+
+    def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, **options: Any) -> Any:
+        labels, ids = inputs["labels"], inputs["input_ids"]
+        found = super().compute_loss(model, inputs, return_outputs, **options)
+        self.batches.append((ids, labels, float((found[0] if return_outputs else found).detach())))
+        return found
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("delivery", [Soft, StochasticLabelSampling, Multipass])
+def test_every_epoch_has_the_labels_of_its_delivery(
+    model, tokenizer, items, tmp_path: Path, delivery: Any, workers: int
+) -> None:
+    deliver = delivery(VOTES, seed=0)
+    args = arguments(tmp_path, dataloader_num_workers=workers, dataloader_persistent_workers=workers > 0)
+    trainer = Seen(model, args, train_dataset=items, processing_class=tokenizer, deliver=deliver)
+    trainer.train()
+    assert len(trainer.batches) == 9
+    for epoch in range(3):
+        order = permutation(N, 7, "order", epoch)
+        got = trainer.batches[3 * epoch : 3 * epoch + 3]
+        np.testing.assert_array_equal(torch.cat([labels for _, labels, _ in got]).numpy(), deliver(epoch, order))
+        words = [text for ids, _, _ in got for text in tokenizer.batch_decode(ids, skip_special_tokens=True)]
+        assert words == [TEXTS[item].replace(" .", ".") for item in order]
+
+
+def test_the_stock_trainer_takes_rows_for_independent_classes_and_ours_does_not(
+    model, tokenizer, items, tmp_path: Path
+) -> None:
+    """The pitfall that this file is for: the same model, the same rows, two losses."""
+    human = VOTES.frequencies().astype(np.float32)
+    labelled = [
+        {name: item[name] for name in ("input_ids", "attention_mask", "token_type_ids")} | {"labels": row.tolist()}
+        for item, row in zip(items, human, strict=True)
+    ]
+    model.eval()
+    with torch.no_grad():
+        logits = model(**tokenizer.pad(labelled, return_tensors="pt", padding=True).to("cpu")).logits
+    rows = torch.from_numpy(human)
+    both = [F.binary_cross_entropy_with_logits(logits, rows).item(), F.cross_entropy(logits, rows).item()]
+    assert both[0] != pytest.approx(both[1], rel=0.1)
+
+    options = {"eval_dataset": labelled, "processing_class": tokenizer}
+    args = arguments(tmp_path, per_device_eval_batch_size=N)
+    stock = transformers.Trainer(model, args, **options)
+    assert stock.evaluate()["eval_loss"] == pytest.approx(both[0], rel=1e-4)
+    assert model.config.problem_type == "multi_label_classification"  # set by the first batch, and kept from then on
+    ours = VotesTrainer(model, args, train_dataset=items, deliver=Soft(VOTES), **options)
+    assert ours.evaluate()["eval_loss"] == pytest.approx(both[1], rel=1e-4)
+
+
+@pytest.mark.parametrize("problem_type", [None, "multi_label_classification", "regression"])
+@pytest.mark.parametrize("delivery", [Soft, MajorityVote])
+def test_the_loss_is_cross_entropy_whatever_the_model_thinks(
+    model, tokenizer, items, tmp_path: Path, delivery: Any, problem_type: str | None
+) -> None:
+    model.config.problem_type = problem_type
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    deliver = delivery(VOTES, seed=0)
+    args = arguments(tmp_path, num_train_epochs=1, per_device_train_batch_size=N, learning_rate=0.0)
+    trainer = Seen(model, args, train_dataset=items, processing_class=tokenizer, deliver=deliver)
+    trainer.train()
+    ((ids, labels, loss),) = trainer.batches
+    mask = (ids != tokenizer.pad_token_id).long()
+    with torch.no_grad():
+        logits = model.train()(input_ids=ids, attention_mask=mask).logits
+    assert loss == pytest.approx(F.cross_entropy(logits, labels).item(), rel=0.05)  # attention drops out still
+
+
+@pytest.mark.parametrize("delivery", [Soft, MajorityVote])
+def test_accumulated_steps_weigh_items_and_not_batches(
+    tiny_encoder: Path, tokenizer, items, tmp_path: Path, delivery: Any
+) -> None:
+    """Twelve items at once, and in batches of 5, 5 and 2: the same gradient, so the same weights after one step."""
+    states = []
+    for size, steps in ((N, 1), (5, 3)):
+        torch.manual_seed(0)
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(
+            tiny_encoder, num_labels=3, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
+        )
+        args = arguments(
+            tmp_path, num_train_epochs=1, per_device_train_batch_size=size, gradient_accumulation_steps=steps,
+            optim="sgd", learning_rate=0.5, lr_scheduler_type="constant", max_grad_norm=0.0,
+        )  # fmt: skip
+        VotesTrainer(model, args, train_dataset=items, processing_class=tokenizer, deliver=delivery(VOTES)).train()
+        states.append(model.state_dict())
+    for name, value in states[0].items():
+        torch.testing.assert_close(states[1][name], value, rtol=1e-4, atol=1e-5)
+
+
+def test_a_run_that_is_resumed_goes_on_with_the_labels_of_its_epoch(model, tokenizer, items, tmp_path: Path) -> None:
+    deliver = Multipass(VOTES, seed=0)
+    args = arguments(tmp_path, save_strategy="steps", save_steps=4)  # in the middle of the second epoch
+    whole = Seen(model, args, train_dataset=items, processing_class=tokenizer, deliver=deliver)
+    whole.train()
+    again = Seen(model, args, train_dataset=items, processing_class=tokenizer, deliver=deliver)
+    again.train(resume_from_checkpoint=str(tmp_path / "checkpoint-4"))
+    assert len(again.batches) == 5
+    for (ids, labels, _), (same_ids, same_labels, _) in zip(again.batches, whole.batches[4:], strict=True):
+        assert torch.equal(ids, same_ids)
+        assert torch.equal(labels, same_labels)
+
+
+def test_a_trainer_of_one_s_own_is_mixed_with(model, tokenizer, items, tmp_path: Path) -> None:
+    class Own(transformers.Trainer):
+        def log(self, logs: dict[str, float], *given: Any) -> None:
+            told.append(logs)
+
+    class Both(DeliversVotes, Own): ...
+
+    told: list[dict[str, float]] = []
+    args = arguments(tmp_path, num_train_epochs=1)
+    Both(model, args, train_dataset=items, processing_class=tokenizer, deliver=Soft(VOTES)).train()
+    assert told
+
+
+def test_evaluation_batches_are_left_alone(items) -> None:
+    collate = LabelsWithBatch(lambda given: given, Soft(VOTES))
+    assert collate([{"labels": 1}, {"labels": 0}]) == [{"labels": 1}, {"labels": 0}]
+
+
+def test_a_batch_over_the_end_of_an_epoch_has_labels_of_both(items) -> None:
+    deliver = StochasticLabelSampling(VOTES, seed=0)
+    collate = LabelsWithBatch(lambda given: {}, deliver)
+    dataset = Unlabelled(items, N)
+    found = collate([dataset[0, 3], dataset[1, 5]])["labels"]
+    assert found.tolist() == [deliver(0)[3], deliver(1)[5]]
+
+
+def test_mistakes_are_told(model, tokenizer, items, tmp_path: Path) -> None:
+    args, deliver = arguments(tmp_path), Soft(VOTES)
+    with pytest.raises(InputError, match="the train_dataset has 11 items, but the delivery has 12"):
+        VotesTrainer(model, args, train_dataset=items[1:], processing_class=tokenizer, deliver=deliver)
+    with pytest.raises(InputError, match="needs a train_dataset whose items have positions"):
+        VotesTrainer(model, args, processing_class=tokenizer, deliver=deliver)
+    with pytest.raises(InputError, match="compute_loss_func and deliver both say what the loss is"):
+        VotesTrainer(model, args, train_dataset=items, compute_loss_func=print, deliver=deliver)
+    with pytest.raises(InputError, match="must be mappings, such as a tokenizer gives, but item 3 is of type tuple"):
+        Unlabelled([(1, 2)] * N, N)[0, 3]
