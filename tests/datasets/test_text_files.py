@@ -98,7 +98,7 @@ def test_numbers_are_texts_only_where_cells_have_no_types(tmp_path):
         ({}, "give one of the two"),
         ({"inputs": "x.npy", "texts": "t.csv"}, "give one of the two"),
         ({"texts": "t.csv", "size": (8, 8)}, "is for folders of images, but t.csv is a table of texts"),
-        ({"inputs": "x.npy", "text": "premise"}, "name columns of a table of texts, but x.npy was given as inputs"),
+        ({"inputs": "x.npy", "text": "premise"}, "name columns of a table of texts, but x.npy is none"),
         ({"texts": "t.csv"}, "t.csv does not exist; a table of texts was expected"),
     ],
 )

@@ -60,6 +60,24 @@ def own_data(
     >>> data.inputs.tolist(), data.votes.items.tolist()
     ([[2.5], [1.5]], ['a', 'b'])
     """
+    if (inputs is None) == (texts is None):
+        raise InputError("one's own data are votes with inputs or votes with texts: give one of the two.")
+    table = _votes(votes, reading)
+    columns = Columns(ids, text, text_pair, group)
+    if inputs is not None:
+        if columns != Columns(ids):
+            raise InputError(f"text, text_pair and group name columns of a table of texts, but {inputs} is none.")
+        return _with_inputs(table, Path(inputs), ids, size)
+    assert texts is not None
+    if size is not None:
+        raise InputError(f"size={size!r} is for folders of images, but {texts} is a table of texts.")
+    delimiter = None
+    if not isinstance(votes, Votes) and Path(texts) == Path(votes):  # read as it is for its votes
+        columns, delimiter = replace(columns, ids=ids or reading.get("item")), reading.get("delimiter")
+    return _with_texts(table, read_texts(Path(texts), columns, delimiter), Path(texts))
+
+
+def _votes(votes: str | os.PathLike[str] | Votes, reading: dict[str, Any]) -> Votes:
     if isinstance(votes, Votes):
         if reading:
             raise InputError(f"{', '.join(reading)} say how to read a votes file, but votes that are read were given.")
@@ -69,23 +87,11 @@ def own_data(
 
         table = read_votes(votes, **reading)
     _check_votes(table)
-    if (inputs is None) == (texts is None):
-        raise InputError("one's own data are votes with inputs or votes with texts: give one of the two.")
-    columns = Columns(ids, text, text_pair, group)
-    if texts is not None:
-        if size is not None:
-            raise InputError(f"size={size!r} is for folders of images, but {texts} is a table of texts.")
-        if not isinstance(votes, Votes) and Path(texts) == Path(votes):  # as that file is read for its votes
-            columns = replace(columns, ids=ids or reading.get("item"))
-            return _with_texts(table, read_texts(Path(texts), columns, reading.get("delimiter")), Path(texts))
-        return _with_texts(table, read_texts(Path(texts), columns), Path(texts))
-    assert inputs is not None
-    if columns != Columns(ids):
-        raise InputError(
-            f"text, text_pair and group name columns of a table of texts, but {inputs} was given as inputs."
-        )
-    wanted = [str(item) for item in table.items.tolist()]
-    path = Path(inputs)
+    return table
+
+
+def _with_inputs(votes: Votes, path: Path, ids: str | None, size: tuple[int, int] | None) -> Dataset:
+    wanted = [str(item) for item in votes.items.tolist()]
     array: NDArray[np.uint8] | NDArray[np.float32]
     if path.is_dir():
         if ids is not None:
@@ -96,9 +102,9 @@ def own_data(
     else:
         if size is not None:
             raise InputError(f"size={size!r} is for folders of images, but {path} is not a folder.")
-        found, rows = read_inputs(path, ids, numbered=table.items.dtype.kind == "i")
+        found, rows = read_inputs(path, ids, numbered=votes.items.dtype.kind == "i")
         array = rows[_match(wanted, found, path)]
-    return Dataset("own", array, table)
+    return Dataset("own", array, votes)
 
 
 def _with_texts(votes: Votes, found: NamedTexts, where: Path) -> Dataset:
