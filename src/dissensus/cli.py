@@ -1,4 +1,4 @@
-"""The command: ``dissensus demo | votes | train | compare | diagnose | report | runs | data``.
+"""The command: ``dissensus demo | votes | train | compare | diagnose | reproduce | report | runs | data``.
 
 Every command prints what a person reads, or with ``--json`` what a program reads. Results go to standard output,
 progress and notes to standard error. Exit codes: 0 done, 1 a run failed, 2 a mistake in what was given, 3 the budget is
@@ -36,12 +36,14 @@ from rich.progress import (
 from rich.table import Table
 
 from dissensus._version import __version__
-from dissensus.base.errors import DissensusError, InputError, MissingExtra, StoreError, unknown
+from dissensus.base.errors import DissensusError, InputError, MissingExtra, StoreError
 
 if TYPE_CHECKING:
     from dissensus import report as reports
     from dissensus.datasets import Dataset
     from dissensus.experiment import Comparison, Event, Outcome, Plan, Source
+    from dissensus.experiment.papers import Evidence, Paper
+    from dissensus.experiment.reproduce import Reproduction, Standing
     from dissensus.records import Diagnosis, RunStore, StoredRun
     from dissensus.votes.summary import Summary
 
@@ -49,6 +51,10 @@ EXTRAS = {"train": ("torch", "pydantic"), "report": ("matplotlib", "jinja2")}  #
 WIDE = 110  # columns that a table of methods with intervals takes
 LEFT = 3  # the budget is used up; the same command goes on
 STOPPED = 130  # what shells say of Ctrl-C
+SMOKE = (
+    "This is a smoke test: a small model, a few epochs, embedded data. Its numbers show that everything works, and say "
+    "nothing about the paper."
+)
 
 out = Console()
 err = Console(stderr=True)
@@ -448,6 +454,102 @@ def diagnose(
     out.print(f"The page shows them, too: [bold]dissensus report {escape(str(store))}[/]", highlight=False)
 
 
+@app.command(
+    epilog="Examples: [bold]dissensus reproduce basins --plan[/bold]; "
+    "[bold]dissensus reproduce basins --only table1 --seeds 0-4 --budget 9m[/bold]; "
+    "[bold]dissensus reproduce basins --from results/basins[/bold]; [bold]dissensus reproduce basins --smoke[/bold]"
+)
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="basins: arXiv 2605.20642, on CIFAR-10H.")],
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what would run and how long it takes; run nothing.")
+    ] = False,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", metavar="A,B,...", help="Runs of these tables, figures or experiments: table1,figure4."),
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option("--protocol", help="published (as the paper), audited (its weaknesses mended), or all.")
+    ] = "all",
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="A-B|A,B,...", help="Runs of these seeds: 0-4, or 0,3,5.")
+    ] = None,
+    budget: BudgetOf = None,
+    store: Annotated[
+        Path | None, typer.Option("--store", metavar="FOLDER", help="Where the runs are kept; runs by default.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where results and page go; results/PAPER by default."),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FOLDER",
+            help="Rebuild everything from results that lie there: no torch, no data, no GPU.",
+        ),
+    ] = None,
+    smoke: Annotated[
+        bool,
+        typer.Option("--smoke", help="All of it on embedded data with a small model: a test of a minute, no result."),
+    ] = False,
+    runs_only: Annotated[
+        bool, typer.Option("--runs-only", help="Make runs and leave it at that, as on a borrowed GPU.")
+    ] = False,
+    results_only: Annotated[
+        bool, typer.Option("--results-only", help="Make no runs; collect and judge what is in the store.")
+    ] = False,
+    jobs: Jobs = 2,
+    width: Width = 4,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Repeat a paper: its tables beside ours, its figures, and a verdict on each of its claims.
+
+    Begin with --plan, which says what would run, what is done and how much GPU time is left. Runs that tables share are
+    made once; what is done is skipped, killed runs go on, and each model is looked into (curvature, barriers, Grad-CAM,
+    out-of-distribution scores) right after its training, so no weights are kept.
+
+    In slices on borrowed GPUs: --budget 9m --runs-only there, then dissensus runs pack, and here dissensus runs merge
+    and --results-only. Results are four small files, from which --from builds tables, figures, ledger and page again.
+    """
+    from dissensus.experiment.papers import Evidence, read_paper
+
+    told = read_paper(paper)
+    _refuse_together(
+        {"--plan": plan, "--from": results is not None, "--runs-only": runs_only}, "--results-only", results_only
+    )
+    if results is not None:
+        _refuse_together({"--plan": plan, "--runs-only": runs_only, "--smoke": smoke}, "--from", True)
+        _need("report")
+        _write_paper(Evidence.read(results), told, folder or results, results, "", as_json, quiet)
+        return
+    _need("train", *([] if plan or runs_only else ["report"]))
+    from dissensus.experiment.reproduce import Reproduction, full
+    from dissensus.experiment.reproduce import smoke as small
+    from dissensus.records import RunStore
+
+    end = _end(budget)
+    out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / told.name)
+    kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
+    with _waiting("Reading the data", quiet):
+        repeated = Reproduction.open(told, small() if smoke else full(told), kept)
+        chosen = repeated.wanted(_listed(only) or [], None if protocol == "all" else protocol, _seed_set(seeds))
+        now = repeated.standing(chosen)
+    if plan:
+        _show_plan(repeated, now, as_json)
+        return
+    code = 0 if results_only else _make(repeated, now, end, jobs, width, quiet)
+    if not runs_only:
+        with _waiting("Collecting", quiet):
+            evidence = repeated.collect()
+            evidence.write(out_folder)
+        _write_paper(evidence, told, out_folder, out_folder, SMOKE if smoke else "", as_json, quiet)
+    if code:
+        raise typer.Exit(code)
+
+
 @app.command(epilog="Example: [bold]dissensus report runs --where data.name=glyphs --out report[/bold]")
 def report(
     store: Annotated[Path, typer.Argument(metavar="RUNS", help="The folder of a run store.")] = Path("runs"),
@@ -822,6 +924,141 @@ def _seeds(text: str | None) -> int | list[int] | None:
     return int(parts[0]) if "," not in text else [int(part) for part in parts]
 
 
+def _seed_set(text: str | None) -> set[int] | None:
+    """``0-4`` are these five seeds, ``0,3,5`` and ``7`` those.
+
+    >>> _seed_set("0-2,7")
+    {0, 1, 2, 7}
+    """
+    if text is None:
+        return None
+    found: set[int] = set()
+    for part in _listed(text) or [""]:
+        first, dash, last = part.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
+            raise InputError(f"--seeds takes seeds (0,3,5) or a span of them (0-4), but was given {text!r}.")
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
+def _refuse_together(others: Mapping[str, bool], option: str, given: bool) -> None:
+    if given and (wrong := [name for name, there in others.items() if there]):
+        raise InputError(f"{option} and {wrong[0]} do not go together; give one of them.")
+
+
+# --- repeating a paper ------------------------------------------------------------------------------------------------
+
+
+def _show_plan(repeated: Reproduction, now: Standing, as_json: bool) -> None:
+    from dissensus.experiment.reproduce import counts
+
+    rows = counts(now, repeated.paper)
+    seconds, untimed = (times := repeated.times(now)).left(now)
+    if as_json:
+        _print_json(
+            {
+                "runs": len(now.plans),
+                "done": len(now.done),
+                "left": len(now.left),
+                "again": len(now.again),
+                "seconds_left": seconds,
+                "looks_not_timed": untimed,
+                "source": times.source,
+                "experiments": [asdict(row) for row in rows],
+            }
+        )
+        return
+    head = ["experiment", "protocol", "for", "runs", "done", "left"]
+    cells = [
+        [row.experiment, row.protocol, ", ".join(row.feeds), str(row.runs), str(row.done), str(row.runs - row.done)]
+        for row in rows
+    ]
+    _show_table(f"{repeated.paper.title}: what is run", head, cells)
+    out.print("\nExperiments share runs; each is made once.", highlight=False)
+    for line in _told_standing(repeated, now):
+        out.print(escape(line), highlight=False, soft_wrap=True)
+
+
+def _told_standing(repeated: Reproduction, now: Standing) -> Iterator[str]:
+    """How far it is, and what is left: two or three lines."""
+    from dissensus.experiment.budget import told
+
+    again = f", of which {len(now.again)} were made before and lack something" if now.again else ""
+    yield f"{_many(len(now.plans), 'run')}: {len(now.done)} done, {len(now.left)} left{again}."
+    if not now.left:
+        return
+    times = repeated.times(now)
+    seconds, untimed = times.left(now)
+    if seconds is None:
+        yield f"How long they take is not known yet: {times.source}."
+        return
+    without = f"; without the looks inside {_many(untimed, 'model')}, which nobody has timed yet" if untimed else ""
+    yield f"About {told(seconds)} are left{without} ({times.source})."
+
+
+def _make(repeated: Reproduction, now: Standing, end: float | None, jobs: int, width: int, quiet: bool) -> int:
+    """What is left; returns the exit code."""
+    from dissensus.experiment.run import device
+
+    if now.left and any(plan.recipe.precision == "tf32" for plan in now.plans.values()) and device() == "cpu":
+        raise InputError(
+            f"{_many(len(now.left), 'run')} of {repeated.paper.name} are left, which need a CUDA GPU, and this machine "
+            "has none. Without one: --smoke tries everything on small data, --plan says what would run, --results-only "
+            "collects what is in the store, and --from rebuilds all from results."
+        )
+    if not quiet:
+        for line in _told_standing(repeated, now):
+            err.print(escape(line), highlight=False, soft_wrap=True)
+    left = None if end is None else max(end - time.monotonic(), 1e-6)
+    with _board(len(now.plans), "images", quiet) as tell:
+        outcome = repeated.carry_out(
+            now, budget=left, jobs=jobs, width=width, progress=tell, say=None if quiet else _tell_note
+        )
+    if outcome.failed:
+        _tell_failures(outcome)
+    if outcome.left:
+        _tell_left(len(outcome.left), len(now.plans), outcome.seconds_left)
+    return 1 if outcome.failed else LEFT if outcome.left else 0
+
+
+def _write_paper(
+    evidence: Evidence, paper: Paper, folder: Path, notes: Path, banner: str, as_json: bool, quiet: bool
+) -> None:
+    """Judge the claims, and write ledger and page; evidence is all that it takes."""
+    from dissensus.experiment.claims import answer, judge_claims, read_claims, rules
+    from dissensus.report.paper import read_notes, write_paper_page
+
+    with _waiting("Judging", quiet):
+        ledger = judge_claims(evidence, paper)
+        ledger.write(folder)
+    sentences = answer(ledger, evidence)
+    with _waiting("Drawing the page", quiet):
+        written = write_paper_page(
+            evidence,
+            ledger,
+            paper,
+            folder,
+            answer=sentences,
+            rules={claim.name: rules(claim) for claim in read_claims(paper.name).claims},
+            notes=read_notes(notes),
+            banner=banner,
+        )
+    views = list(dict.fromkeys(row.view for row in ledger))
+    claims = list(dict.fromkeys(row.claim for row in ledger))
+    if as_json:
+        verdicts = {claim: {view: ledger.row(claim, view).verdict for view in views} for claim in claims}
+        _print_json({"runs": len(evidence.runs), "answer": sentences, "verdicts": verdicts, "page": str(written)})
+        return
+    rows = [
+        [f"{claim} {ledger.row(claim).title}", *(ledger.row(claim, view).verdict for view in views)] for claim in claims
+    ]
+    _show_table(f"{paper.title}, from {_many(len(evidence.runs), 'run')}", ["claim", *views], rows)
+    out.print()
+    for sentence in [*([banner] if banner else []), *sentences]:
+        out.print(escape(sentence), highlight=False)
+    out.print(f"\nThe page: [bold]{escape(str(written))}[/]", highlight=False, soft_wrap=True)
+
+
 # --- carrying out -----------------------------------------------------------------------------------------------------
 
 
@@ -930,12 +1167,10 @@ def _looking(inside: bool, ood: str | None) -> Callable[..., Any] | None:
 
 def _outside(ood: str | None) -> list[str]:
     """Names of sets of images, which are here."""
-    from dissensus.datasets import IMAGES, load_images
+    from dissensus.datasets import load_images
 
     names = _listed(ood) or []
     for name in names:
-        if name not in IMAGES:
-            raise InputError(unknown("set of images", name, IMAGES))
         load_images(name)  # or the error that says how to get it, before anything is trained
     return names
 
