@@ -11,7 +11,8 @@ import pytest
 
 from dissensus.records import Diagnosis
 from dissensus.report import collect, write_page
-from dissensus.report.basin import basin, basin_csv, over_pairs
+from dissensus.report.basin import basin, basin_csv
+from dissensus.stats.jackknife import over_pairs
 
 SHARP = {"soft": 240.0, "sls": 105.0}
 
@@ -103,14 +104,14 @@ def test_pairs_share_seeds_and_their_interval_knows():
     """A mean of x_i + x_j over pairs is 2 x̄: the jackknife must give twice the standard error of the mean."""
     x = np.random.default_rng(0).normal(size=12)
     pairs = {(i, j): x[i] + x[j] for i in range(12) for j in range(i + 1, 12)}
-    found = over_pairs(pairs)
+    found = over_pairs(pairs).interval()
     assert found.mean == pytest.approx(2 * x.mean())
     t = 2.200985  # 97.5 % of Student's t with 11 degrees of freedom
     assert found.high - found.mean == pytest.approx(t * 2 * x.std(ddof=1) / np.sqrt(12), rel=1e-5)
 
 
 def test_two_seeds_have_no_interval():
-    found = over_pairs({(0, 1): 0.5})
+    found = over_pairs({(0, 1): 0.5}).interval()
     assert found.mean == 0.5
     assert math.isnan(found.low)
 

@@ -22,6 +22,7 @@ from dissensus.report.comparison import Comparison, Panel, mean_interval
 from dissensus.report.phrases import listed
 from dissensus.report.tables import Cell, Row, Table, interval_cell, number
 from dissensus.stats import Interval
+from dissensus.stats.jackknife import over_pairs
 
 HEADLINE = ("top_eigenvalue", "trace_times_norm", "epochs_to_95", "cka")  # told in words, where they are there
 _RUN = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
@@ -119,27 +120,6 @@ def by_pair(seen: Sequence[Seen]) -> Findings:
     }
 
 
-def over_pairs(values: Mapping[tuple[int, int], float]) -> Interval:
-    r"""The mean over pairs of seeds, with the jackknife's 95 % interval.
-
-    Pairs share seeds, so they are not independent: leaving out one seed at a time, :math:`s^2 = \frac{n-1}{n} \sum_i
-    (U_{-i} - \bar U)^2`, says how much other seeds would have changed the mean. There is none for fewer than three.
-
-    >>> over_pairs({(0, 1): 0.9, (0, 2): 0.9, (1, 2): 0.9})
-    Interval(mean=0.9, low=0.9, high=0.9, level=0.95)
-    """
-    from scipy.special import stdtrit
-
-    seeds = sorted({seed for pair in values for seed in pair})
-    mean, n = float(np.mean(list(values.values()))), len(seeds)
-    left = [[value for pair, value in values.items() if seed not in pair] for seed in seeds]
-    if n < 3 or not all(left):
-        return Interval(mean, np.nan, np.nan)
-    without = np.array([np.mean(rest) for rest in left])
-    half = float(stdtrit(n - 1, 0.975) * np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
-    return Interval(mean, mean - half, mean + half)
-
-
 def basin_csv(comparison: Comparison) -> str:
     """Every number of every run, as it stands beside the run, with the method and the seed; "" if there is none."""
     names = [field.name for field in fields(Diagnosis)]
@@ -167,7 +147,7 @@ def _seen(panel: Panel) -> Iterator[Seen]:
 def _over_seeds(values: Mapping[tuple[int, ...], float]) -> Interval:
     if all(len(seeds) == 1 for seeds in values):
         return mean_interval(np.array(list(values.values())))
-    return over_pairs({(seeds[0], seeds[1]): value for seeds, value in values.items()})
+    return over_pairs({(seeds[0], seeds[1]): value for seeds, value in values.items()}).interval()
 
 
 def _table(title: str, found: Findings, columns: Sequence[str], notes: tuple[str, ...] = ()) -> Table:

@@ -289,6 +289,7 @@ def dynamics(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | 
     low, high = values.min(), np.quantile(values, 0.9)  # the first epochs would flatten everything after them
     axes[0].set_ylim(low - 0.1 * (high - low), high + 0.15 * (high - low))
     axes[0].set(xlabel="epoch", ylabel="soft NLL, evaluation items (nats)")
+    axes[0].locator_params(axis="x", integer=True)
     axes[0].set_title("Learning curves, all votes")
     grid(axes[0])
     zero(axes[1])

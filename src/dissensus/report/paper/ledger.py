@@ -99,7 +99,7 @@ def _early(row: Row) -> str:
     """Not run, or not yet: an undecided claim that nothing is known of is told from one that the numbers leave open."""
     if row.verdict != "undecided" or any(cell.p is not None for part in row.deciding for cell in part.cells):
         return ""
-    return "numbers are missing" if any(cell.seeds for part in row.deciding for cell in part.cells) else "not run"
+    return "not all run" if any(cell.seeds for part in row.deciding for cell in part.cells) else "not run"
 
 
 def _part(name: str, rows: Sequence[Row]) -> PartView:

@@ -45,8 +45,8 @@ def write_paper_page(
 
     ``answer`` are the sentences on top, ``rules`` those of each claim in words, ``notes`` what explains differences
     from the published numbers (:func:`~dissensus.report.paper.differences.read_notes`), and ``banner`` what a reader
-    has to know before anything else. What has not been run yet is said, and is no error. The page needs none of the files
-    beside it.
+    has to know before anything else. What has not been run yet is said, and is no error. The page needs none of the
+    files beside it.
     """
     beside = read_beside(paper.name)
     figures, files = _figures(evidence, paper, beside)
