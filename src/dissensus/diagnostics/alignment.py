@@ -19,6 +19,7 @@ from dissensus.base.errors import InputError
 from dissensus.base.streams import permutation
 from dissensus.diagnostics.units import Group, unit_groups
 from dissensus.diagnostics.weights import same_weights
+from dissensus.evaluation.predict import device_of
 
 Order = NDArray[np.int64]  # of the units of one group: unit order[i] takes place i
 Weights = dict[str, Tensor]
@@ -46,8 +47,9 @@ def aligned(model: nn.Module, to: nn.Module, *, groups: Sequence[Group] | None =
     same_weights(to, model)
     groups = _checked(model, unit_groups(model) if groups is None else groups)
     names = {name for name, _ in model.named_parameters()}
-    fixed = {name: value.detach().double().cpu() for name, value in to.state_dict().items() if name in names}
-    moving = {name: value.detach().double().cpu() for name, value in model.state_dict().items() if name in names}
+    device = device_of(to)
+    fixed = {name: value.detach().double() for name, value in to.state_dict().items() if name in names}
+    moving = {name: value.detach().to(device).double() for name, value in model.state_dict().items() if name in names}
     starts = [np.arange(_size(fixed, group)) for group in groups], _layer_by_layer(fixed, moving, groups)
     ends = [_improved(fixed, moving, groups, start) for start in starts]
     return _reordered(model, groups, max(ends, key=lambda orders: _likeness(fixed, moving, groups, orders)))
@@ -101,7 +103,7 @@ def _best_order(
         if name in fixed:  # buffers move with their units and say nothing about them
             there = _permuted(name, moving[name], known, orders)
             likeness = likeness + _by_unit(fixed[name], axis) @ _by_unit(there, axis).T
-    return linear_sum_assignment(np.asarray(likeness), maximize=True)[1]
+    return linear_sum_assignment(torch.as_tensor(likeness).cpu().numpy(), maximize=True)[1]
 
 
 def _likeness(fixed: Weights, moving: Weights, groups: Sequence[Group], orders: Sequence[Order]) -> float:
