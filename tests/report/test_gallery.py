@@ -7,7 +7,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from dissensus.datasets import Dataset
+from dissensus.datasets import Dataset, Texts
 from dissensus.report import collect
 from dissensus.report.gallery import PICTURE_SIDE, gallery, png
 from dissensus.votes import Votes
@@ -90,3 +90,23 @@ def test_large_pictures_are_reduced_and_keep_their_shape():
     drawn = np.asarray(Image.open(io.BytesIO(png(picture, side=100))))
     assert drawn.shape == (100, 50, 3)
     np.testing.assert_array_equal(drawn[50, 25], [200, 0, 0])
+
+
+def test_texts_are_shown_as_they_are_and_long_ones_are_cut(make_run):
+    run = make_run("soft")
+    ids, counts = run.predictions["ids"], run.predictions["counts"]
+    first = [f"premise of {name} " + "and on " * 80 for name in ids]
+    texts = Texts(first, [f"hypothesis <b> of {name}" for name in ids])
+    data = Dataset("pairs", texts, Votes.from_counts(counts, items=list(ids)))
+    for item in gallery(collect([run]), data):
+        premise, hypothesis = item.texts
+        assert premise.startswith(f"premise of {item.id} and on")
+        assert len(premise) == 400
+        assert premise.endswith("…")
+        assert hypothesis == f"hypothesis <b> of {item.id}"
+        assert item.picture is None
+
+
+def test_without_texts_there_are_none(make_run):
+    run = make_run("soft")
+    assert all(item.texts == () for item in gallery(collect([run]), pictures_of(run)))

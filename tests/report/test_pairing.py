@@ -6,7 +6,7 @@ import pytest
 
 from dissensus.base.errors import DissensusError, InputError, StoreError
 from dissensus.report import collect
-from dissensus.report.pairing import in_order
+from dissensus.report.pairing import LATER, in_order
 
 
 def test_seeds_without_a_partner_are_left_out_and_said(make_run):
@@ -51,6 +51,24 @@ def test_several_comparisons_are_refused_with_a_way_out(make_run):
 def test_the_same_data_under_another_name_are_the_same(make_run):
     other = {"name": "animals"}
     assert collect([make_run("soft"), make_run("sls", data=other)]).methods == ("soft", "sls")
+
+
+def test_a_field_that_plans_got_later_says_what_was_done_before(make_run):
+    """A run of an earlier release, whose plan lacks the field, beside one of today's."""
+    pytest.importorskip("pydantic")
+    from dissensus.experiment.plan import FIRST
+
+    later = {"optimizer": "sgd", "warmup": 0.0}
+    assert {f"recipe.{field}": value for field, value in later.items()} == LATER
+    assert later.items() <= FIRST["recipe"].items()
+    assert collect([make_run("soft"), make_run("sls", recipe=later)]).methods == ("soft", "sls")
+    with pytest.raises(InputError, match=r"recipe\.optimizer=adamw"):
+        collect([make_run("soft"), make_run("sls", recipe={"optimizer": "adamw"})])
+
+
+def test_an_encoder_is_the_same_under_another_name(make_run):
+    one, other = ({"encoder": name} for name in ("tiny", "elsewhere"))
+    assert collect([make_run("soft", model=one), make_run("sls", model=other)]).methods == ("soft", "sls")
 
 
 def test_another_recipe_is_another_comparison(make_run):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.errors import require
-from dissensus.datasets import Dataset
+from dissensus.datasets import Dataset, Texts
 from dissensus.metrics import entropy
 from dissensus.report.comparison import Comparison, Panel
 from dissensus.report.views import best_probs, finite, human_shares
@@ -29,6 +29,7 @@ class Item:
     classes: tuple[str, ...]  # those that are shown, from the most voted on; "other" for the rest
     bars: Mapping[str, NDArray[np.float64]]  # humans, truth where it is known, then methods: a share a shown class
     picture: bytes | None  # PNG
+    texts: tuple[str, ...] = ()  # one, or the two of a pair
 
 
 def gallery(comparison: Comparison, data: Dataset | None = None, size: int = 8) -> list[Item]:
@@ -42,11 +43,11 @@ def gallery(comparison: Comparison, data: Dataset | None = None, size: int = 8) 
     order = np.lexsort((np.arange(len(votes)), -votes, -spread.round(9)))[:size]
     sources = _sources(panel, human)
     names = _class_names(comparison, human.shape[1])
-    pictures = _pictures(data, [ids[i] for i in order])
+    pictures, texts = _pictures(data, [ids[i] for i in order]), _texts(data, [ids[i] for i in order])
     items = []
-    for i, picture in zip(order, pictures, strict=True):
+    for i, picture, said in zip(order, pictures, texts, strict=True):
         classes, bars = _shown(names, {name: rows[i] for name, rows in sources.items()})
-        items.append(Item(ids[i], int(votes[i]), float(spread[i]), classes, bars, picture))
+        items.append(Item(ids[i], int(votes[i]), float(spread[i]), classes, bars, picture, said))
     return items
 
 
@@ -97,6 +98,14 @@ def _pictures(data: Dataset | None, ids: Sequence[str]) -> list[bytes | None]:
         return [None for _ in ids]
     position = {str(name): i for i, name in enumerate(data.votes.items)}
     return [png(data.array[position[name]]) if name in position else None for name in ids]
+
+
+def _texts(data: Dataset | None, ids: Sequence[str]) -> list[tuple[str, ...]]:
+    if data is None or not isinstance(data.inputs, Texts):
+        return [() for _ in ids]
+    position = {str(name): i for i, name in enumerate(data.votes.items)}
+    sides = [side for side in (data.inputs.first, data.inputs.second) if side is not None]
+    return [tuple(_clip(side[position[name]], 400) for side in sides) if name in position else () for name in ids]
 
 
 def png(picture: NDArray[np.uint8], side: int = PICTURE_SIDE) -> bytes:

@@ -18,8 +18,10 @@ from dissensus.report.phrases import listed
 ARM_FIELDS = ("hold", "target", "recipe.mixup", "versions.delivery")
 PANEL_FIELDS = ("votes", "draw")
 SEED_FIELDS = ("seeds.split", "seeds.init", "seeds.order", "seeds.delivery")
-# These are for people: what the data are is said by the digests of votes and inputs.
-NAME_FIELDS = ("data.name", "data.classes", "data.ordered")
+# These are for people: what the data are is said by the digests of votes and inputs, and an encoder by its own.
+NAME_FIELDS = ("data.name", "data.classes", "data.ordered", "model.encoder")
+# Fields that plans have got since the first release, and what was done before: a plan without them says the same.
+LATER = {"recipe.optimizer": "sgd", "recipe.warmup": 0.0}
 
 Plan: TypeAlias = Mapping[str, Any]  # by dotted names
 
@@ -86,7 +88,7 @@ def _one_setting(plans: Sequence[Plan]) -> dict[str, Any]:
     free = {"method", *ARM_FIELDS, *PANEL_FIELDS, *SEED_FIELDS}
     groups: dict[str, list[dict[str, Any]]] = {}
     for plan in plans:
-        setting = {field: value for field, value in plan.items() if field not in free}
+        setting = {field: value for field, value in {**LATER, **plan}.items() if field not in free}
         content = {field: value for field, value in setting.items() if field not in NAME_FIELDS}
         groups.setdefault(json.dumps(content, sort_keys=True), []).append(setting)
     heads = [members[0] for members in groups.values()]
