@@ -113,7 +113,8 @@ def test_every_table_is_a_file_and_every_figure_two(built):
     folder = built[0].parent
     tables = {path.stem for path in (folder / "tables").iterdir()}
     assert {f"table{n}" for n in (1, 2, 3, 4, 6, 7, 8, 9)} <= tables
-    assert {"text", "reach", "differences", "deviations", "ledger", "barriers"} <= tables
+    assert {"text", "reach", "differences", "deviations", "barriers"} <= tables
+    assert (folder / "ledger.csv").is_file()
     figures = {path.name for path in (folder / "figures").iterdir()}
     assert figures == {f"figure{n}.{kind}" for n in range(1, 13) for kind in ("png", "svg")}
 
@@ -151,8 +152,8 @@ assert not {"torch", "pydantic", "polars"} & set(sys.modules)
     assert (tmp_path / "page" / "index.html").is_file()
 
 
-def test_what_is_committed_is_what_the_evidence_gives(basins, tmp_path):
-    """Tables and texts, byte for byte; figures are drawn a little otherwise by each version of the library."""
+def test_what_is_committed_is_what_the_evidence_gives(basins, tmp_path, monkeypatch):
+    """Tables and texts, byte for byte; pictures differ a little from one version of matplotlib to the next."""
     from dissensus.experiment.claims import read_claims
     from dissensus.experiment.claims.answer import answer
     from dissensus.experiment.claims.words import rules
@@ -160,6 +161,7 @@ def test_what_is_committed_is_what_the_evidence_gives(basins, tmp_path):
     committed = ROOT / "results" / "basins"
     if not (committed / "runs.csv").is_file():
         pytest.skip("no results of Basins are committed yet")
+    monkeypatch.setattr("dissensus.report.output.rendered", lambda figure: {"png": b"", "svg": b""})
     evidence = Evidence.read(committed)
     ledger = judge_claims(evidence, basins)
     write_paper_page(
@@ -178,4 +180,3 @@ def test_what_is_committed_is_what_the_evidence_gives(basins, tmp_path):
             assert (tmp_path / path).read_text("utf-8") == (committed / path).read_text("utf-8"), path
     pages = [re.sub(r"data:image[^\"]*", "", (at / "index.html").read_text("utf-8")) for at in (tmp_path, committed)]
     assert pages[0] == pages[1]
-    assert ledger.to_csv() == (committed / "ledger.csv").read_text("utf-8")

@@ -59,7 +59,7 @@ def write_paper_page(
         files[f"tables/{grid.name}.csv"] = grid.csv().encode()
     files["tables/differences.csv"] = _differences_csv(told).encode()
     files["tables/deviations.csv"] = to_csv([vars(one) for one in beside.deviations]).encode()
-    files["tables/ledger.csv"] = ledger.to_csv().encode()
+    files["ledger.csv"] = ledger.to_csv().encode()
     content = {
         "paper": paper,
         "banner": banner,
