@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dissensus.metrics.calibration import Reliability, debiased_ece, ece, reliability
 from dissensus.metrics.ceilings import ceiling, corrected_ceiling, halves
-from dissensus.metrics.decisions import RiskCoverage, accuracy, aurc, risk_coverage
+from dissensus.metrics.decisions import accuracy
 from dissensus.metrics.decomposition import (
     BrierDecomposition,
     brier,
@@ -39,6 +39,14 @@ from dissensus.metrics.estimate import Estimate
 from dissensus.metrics.floors import floor
 from dissensus.metrics.logits import log_softmax, soft_cross_entropy, softmax
 from dissensus.metrics.registry import METRICS, Metric
+from dissensus.metrics.risk_coverage import (
+    RiskCoverage,
+    aurc,
+    excess_aurc,
+    risk_coverage,
+    soft_aurc,
+    soft_risk_coverage,
+)
 from dissensus.metrics.smooth import SmoothReliability, smooth_ece, smooth_reliability
 from dissensus.metrics.temperature import fit_temperature
 
@@ -65,6 +73,7 @@ __all__ = [
     "entropy_correlation",
     "entropy_correlation_pearson",
     "entropy_gap",
+    "excess_aurc",
     "fit_temperature",
     "floor",
     "halves",
@@ -78,10 +87,12 @@ __all__ = [
     "smooth_ece",
     "smooth_reliability",
     "soft_accuracy",
+    "soft_aurc",
     "soft_brier",
     "soft_cross_entropy",
     "soft_micro_f1",
     "soft_nll",
+    "soft_risk_coverage",
     "softmax",
     "total_variation",
     "wasserstein",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.metrics.calibration import debiased_ece, ece
-from dissensus.metrics.decisions import accuracy, aurc
+from dissensus.metrics.decisions import accuracy
 from dissensus.metrics.decomposition import brier, brier_reliability, brier_resolution, brier_uncertainty
 from dissensus.metrics.distances import (
     manhattan,
@@ -23,6 +23,7 @@ from dissensus.metrics.distances import (
 )
 from dissensus.metrics.divergences import js_distance, kl, soft_nll
 from dissensus.metrics.entropies import entropy_correlation, entropy_correlation_pearson, entropy_gap
+from dissensus.metrics.risk_coverage import aurc
 from dissensus.metrics.smooth import smooth_ece
 
 
