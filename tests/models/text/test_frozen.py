@@ -10,11 +10,11 @@ from dissensus.datasets import Texts
 from dissensus.models.text import Encoder, Frozen
 
 
-def test_by_default_the_head_is_linear() -> None:
-    model = Frozen((5,), 3)
+def test_the_head_is_linear_or_has_hidden_layers() -> None:
+    model = Frozen((5,), 3, layers=0)
     x = torch.randn(4, 5)
     torch.testing.assert_close(model(x), x @ model.head.weight.T + model.head.bias)
-    assert len(list(Frozen((5,), 3, layers=2).trunk)) == 6
+    assert [len(Frozen((5,), 3, **options).trunk) for options in ({}, {"layers": 2})] == [3, 6]
 
 
 def test_a_plan_says_all_that_the_encoder_determines(encoder: Encoder) -> None:

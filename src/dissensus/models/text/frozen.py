@@ -20,7 +20,10 @@ from dissensus.models.text.spelling import one_of, spelt
 
 @final
 class Frozen(Classifier):
-    r"""``layers`` times :math:`\max(0, Wx + b)` with dropout, then one linear layer; none by default.
+    r"""``layers`` times :math:`\max(0, Wx + b)` with dropout, then one linear layer.
+
+    One hidden layer: which of two texts follows from the other is no linear function of their vectors. On ChaosNLI's
+    MNLI part a linear head came to a KL of .39 to people, one with 256 hidden units to .31.
 
     >>> import torch
     >>> Frozen((1536,), 3)(torch.zeros(2, 1536)).shape
@@ -29,7 +32,7 @@ class Frozen(Classifier):
 
     version: ClassVar[int] = 1
 
-    def __init__(self, shape: Shape, n_classes: int, layers: int = 0, width: int = 256, dropout: float = 0.1) -> None:
+    def __init__(self, shape: Shape, n_classes: int, layers: int = 1, width: int = 256, dropout: float = 0.5) -> None:
         super().__init__()
         if is_image(shape):
             raise InputError(f"frozen needs features, but one item has the shape {tuple(shape)}.")
