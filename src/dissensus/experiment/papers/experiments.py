@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dissensus.base.errors import InputError
@@ -15,12 +15,19 @@ Votes = int | Literal["all"]
 
 @dataclass(frozen=True)
 class Protocol:
-    """How runs are made: the share of training items that picks the checkpoint, and how few votes are drawn."""
+    """How runs are made: the share of training items that picks the checkpoint, and how few votes are drawn.
+
+    Where a paper is repeated on several data sets or with several models, also on which and with which.
+    """
 
     name: str
     about: str
     select: float
     draw: Literal["subsample", "resample"]
+    data: str = ""
+    model: str = ""  # "": that of the data set's papers
+    votes: Votes = "all"  # what "all" means in its trainings: so many an item, where that is not really all
+    recipe: Mapping[str, Any] = field(default_factory=dict)  # what differs from the recipe of data and model
 
 
 @dataclass(frozen=True)
@@ -72,18 +79,33 @@ class Experiment:
         ]
 
 
-def protocol(name: str, table: Mapping[str, Any]) -> Protocol:
-    """From its table in a paper's file."""
+def protocol(name: str, table: Mapping[str, Any], data: str = "") -> Protocol:
+    """From its table in a paper's file; ``data`` is the set of a paper that has but one."""
     where = f"protocols.{name}"
-    check_keys(where, table, ["about", "select", "draw"])
+    check_keys(where, table, ["about", "select", "draw"], ["data", "model", "votes", "recipe"])
     check_known(where, "draw", table["draw"], ["subsample", "resample"])
     if not 0 <= table["select"] < 1:
         raise InputError(f"{where}: select must be a share of at least 0 and below 1, but is {table['select']}.")
-    return Protocol(name, table["about"], table["select"], table["draw"])
+    made = Protocol(name, **{"data": data, **table})
+    if not made.data:
+        raise InputError(f"{where}: data is missing: neither the protocol nor the paper names a data set.")
+    if made.votes != "all" and not _counts(made.votes):
+        raise InputError(f'{where}: votes must be "all" or a whole number of at least 1, but is {made.votes!r}.')
+    return made
+
+
+def experiments(table: Mapping[str, Any], known: Mapping[str, Iterable[str]]) -> list[Experiment]:
+    """From its table in a paper's file, one for each of its protocols where it names several."""
+    if "protocols" not in table:
+        return [experiment(table, known)]
+    if "protocol" in table:
+        raise InputError(f"the experiment {table.get('name', 'without a name')} has a protocol and protocols: say one.")
+    shared = {key: given for key, given in table.items() if key != "protocols"}
+    return [experiment({**shared, "protocol": name}, known) for name in table["protocols"]]
 
 
 def experiment(table: Mapping[str, Any], known: Mapping[str, Iterable[str]]) -> Experiment:
-    """From its table in a paper's file; ``known`` are its protocols, places, diagnostics and slices."""
+    """Of one protocol; ``known`` are the paper's protocols, places, diagnostics and slices."""
     where = f"the experiment {table.get('name', 'without a name')}"
     lists = ["feeds", "methods", "votes", "hold", "outside"]
     optional = ["hold", "published_seeds", "diagnostics", "outside", "reorder"]

@@ -9,12 +9,12 @@ from functools import cache
 from importlib.resources import files
 
 from dissensus.base.errors import InputError, unknown
-from dissensus.experiment.papers.experiments import Cell, Experiment, Protocol, experiment, protocol
+from dissensus.experiment.papers.experiments import Cell, Experiment, Protocol, experiments, protocol
 from dissensus.experiment.papers.keys import check_keys, check_known
 from dissensus.experiment.papers.published import Published
 from dissensus.experiment.papers.tables import UNITS, published
 
-PAPERS = ("basins",)
+PAPERS = ("basins", "soft-labels")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Paper:
     name: str
     title: str
     arxiv: str
-    data: str
+    data: str  # "" where each protocol names its own
     places: Mapping[str, str]  # tables and figures -> titles
     slices: Mapping[str, str]
     published: Published
@@ -78,7 +78,7 @@ def read_paper(name: str) -> Paper:
     """
     if name not in PAPERS:
         raise InputError(unknown("paper", name, PAPERS))
-    return parse_paper((files(__package__) / f"{name}.toml").read_text("utf-8"))
+    return parse_paper((files(__package__) / f"{name.replace('-', '_')}.toml").read_text("utf-8"))
 
 
 def parse_paper(text: str) -> Paper:
@@ -87,26 +87,29 @@ def parse_paper(text: str) -> Paper:
         told = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"the paper is not valid TOML: {error}.") from None
-    plain = ["name", "title", "arxiv", "data"]
-    check_keys("the paper", told, plain, ["units", "slices", "places", "protocols", "diagnostics", "experiments"])
+    plain = ["name", "title", "arxiv"]
+    tables = ["units", "slices", "places", "protocols", "diagnostics", "experiments"]
+    check_keys("the paper", told, plain, ["data", *tables])
     units, slices, places, diagnostics = (told.get(key, {}) for key in ("units", "slices", "places", "diagnostics"))
     for metric, unit in units.items():
         check_known(f"units.{metric}", "unit", unit, UNITS)
     numbers = published(places, units, slices)  # first: it checks the places
     titles = {name: place["title"] for name, place in places.items()}
     titles |= {second: titles[first] for second, first in numbers.also.items()}
-    protocols = {name: protocol(name, table) for name, table in told.get("protocols", {}).items()}
+    data = told.get("data", "")
+    protocols = {name: protocol(name, table, data) for name, table in told.get("protocols", {}).items()}
     known = {"protocols": protocols, "places": titles, "diagnostics": diagnostics, "slices": slices}
-    experiments = tuple(experiment(table, known) for table in told.get("experiments", []))
-    names = [one.name for one in experiments]
+    made = tuple(one for table in told.get("experiments", []) for one in experiments(table, known))
+    names = [(one.name, one.protocol) for one in made]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"two experiments are called {twice}.")
+        raise InputError(f"two experiments are called {twice[0]}.")
     return Paper(
         **{key: told[key] for key in plain},
+        data=data,
         places=titles,
         slices=slices,
         published=numbers,
         protocols=protocols,
         diagnostics=diagnostics,
-        experiments=experiments,
+        experiments=made,
     )
