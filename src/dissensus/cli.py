@@ -523,7 +523,7 @@ def reproduce(
     if results is not None:
         _refuse_together({"--plan": plan, "--runs-only": runs_only, "--smoke": smoke}, "--from", True)
         _need("report")
-        _write_paper(Evidence.read(results), told, folder or results, results, "", as_json, quiet)
+        _write_paper(Evidence.read(results), told, folder or results, results, as_json, quiet)
         return
     _need("train", *([] if plan or runs_only else ["report"]))
     from dissensus.experiment.reproduce import Reproduction, full
@@ -545,7 +545,7 @@ def reproduce(
         with _waiting("Collecting", quiet):
             evidence = repeated.collect()
             evidence.write(out_folder)
-        _write_paper(evidence, told, out_folder, out_folder, SMOKE if smoke else "", as_json, quiet)
+        _write_paper(evidence, told, out_folder, out_folder, as_json, quiet)
     if code:
         raise typer.Exit(code)
 
@@ -1021,9 +1021,7 @@ def _make(repeated: Reproduction, now: Standing, end: float | None, jobs: int, w
     return 1 if outcome.failed else LEFT if outcome.left else 0
 
 
-def _write_paper(
-    evidence: Evidence, paper: Paper, folder: Path, notes: Path, banner: str, as_json: bool, quiet: bool
-) -> None:
+def _write_paper(evidence: Evidence, paper: Paper, folder: Path, notes: Path, as_json: bool, quiet: bool) -> None:
     """Judge the claims, and write ledger and page; evidence is all that it takes."""
     from dissensus.experiment.claims import answer, judge_claims, read_claims, rules
     from dissensus.report.paper import read_notes, write_paper_page
@@ -1032,6 +1030,8 @@ def _write_paper(
         ledger = judge_claims(evidence, paper)
         ledger.write(folder)
     sentences = answer(ledger, evidence)
+    other_data = any(about.get("data", paper.data) != paper.data for about in evidence.about.values())
+    banner = SMOKE if other_data else ""
     with _waiting("Drawing the page", quiet):
         written = write_paper_page(
             evidence,

@@ -28,7 +28,7 @@ from dissensus.experiment.papers.evidence import Checkpoint, Curve, Evidence, Fi
 from dissensus.experiment.papers.experiments import Cell
 
 FILES = RUNS, NUMBERS, HISTORY, CURVES = "runs.csv", "numbers.csv.gz", "history.csv.gz", "curves.csv.gz"
-ABOUT = ("version", "commit", "torch", "device", "precision", "seconds")
+ABOUT = ("data", "model", "version", "commit", "torch", "device", "precision", "seconds")
 
 _CELL = ["protocol", "method", "votes", "hold", "seed", "reorder"]
 _SUBJECT = ["run", "name", "checkpoint", "tempered", "slice", "where", "other"]

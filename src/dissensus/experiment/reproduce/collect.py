@@ -48,14 +48,18 @@ def collect(of: Reproduction) -> Evidence:
 
 
 def _about(run: StoredRun) -> dict[str, Any]:
+    """Where and how it was made; of the seconds, its share of a device that several runs used at once."""
     told, packages = run.about, run.about.get("packages", {})
+    looking = told.get("looking") or 0.0
     return {
+        "data": run.plan["data"]["name"],
+        "model": run.plan["model"]["name"],
         "version": told.get("dissensus"),
         "commit": told.get("commit"),
         "torch": packages.get("torch"),
         "device": told.get("device"),
         "precision": run.plan["recipe"].get("precision"),
-        "seconds": told.get("seconds"),
+        "seconds": round((told["seconds"] - looking) / told.get("width", 1) + looking, 3),
     }
 
 

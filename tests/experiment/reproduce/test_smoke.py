@@ -1,0 +1,246 @@
+"""Every table and figure of the paper, end to end: from plans to a page, and again from the results alone."""
+
+from __future__ import annotations
+
+import filecmp
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dissensus.cli import main
+from dissensus.diagnostics.similarity import linear_cka
+from dissensus.experiment.papers import Cell, Evidence, Paper
+from dissensus.experiment.reproduce import Reproduction, smoke
+from dissensus.experiment.reproduce.setting import SMOKE_SEEDS
+from dissensus.metrics import soft_nll, softmax
+from dissensus.records import RunStore, merge, pack
+
+SEEDS = list(range(SMOKE_SEEDS))
+PAIRS = [(0, 1)]
+BOTH = ("best", "last")
+
+
+def run_of(repeated: Reproduction, method: str, votes: object = "all", seed: int = 0, protocol: str = "published"):
+    return repeated.store.read(repeated.plans[Cell(protocol, method, votes, 1, seed)].name)
+
+
+def same_files(one: Path, two: Path) -> bool:
+    names = ["runs.csv", "numbers.csv.gz", "history.csv.gz", "curves.csv.gz", "ledger.csv", "ledger.json"]
+    return all(filecmp.cmp(one / name, two / name, shallow=False) for name in names)
+
+
+def test_every_run_of_the_paper_is_made(evidence: Evidence, paper: Paper) -> None:
+    assert set(evidence.runs.values()) == {cell for cell in paper.cells() if cell.seed in SEEDS}
+    assert {about["data"] for about in evidence.about.values()} == {"glyphs"}
+
+
+def test_every_table_and_figure_is_there(smoked: Path, paper: Paper) -> None:
+    page = (smoked / "index.html").read_text("utf-8")
+    assert "smoke test" in page
+    for place in paper.places:
+        if place.startswith("figure"):
+            assert (smoked / "figures" / f"{place}.png").stat().st_size > 1000, place
+        elif place != "table5":  # held as one with table2
+            assert (smoked / "tables" / f"{place}.csv").read_text("utf-8").count("\n") > 1, place
+    assert "not run yet" not in page
+
+
+@pytest.mark.parametrize("checkpoint", BOTH)
+def test_what_each_experiment_looks_for_is_found(evidence: Evidence, paper: Paper, checkpoint: str) -> None:
+    names = {
+        "curvature": ["top_eigenvalue", "trace", "deflated_trace", "trace_times_norm", "filter_normalised_top"],
+        "gradient_variance": ["gradient_variance", "gradient_variance_entropy", "gradient_variance_partial"],
+        "dynamics": ["best_epoch", "epochs_to_95"],
+        "ood": [],
+    }
+    for one in paper.experiments:
+        for cell in one.cells():
+            of = {key: getattr(cell, key) for key in ("protocol", "method", "votes", "hold", "reorder")}
+            for diagnostic, slices in one.diagnostics.items():
+                for name in names.get(diagnostic, []):
+                    for part in slices:
+                        found = evidence.numbers(name, **of, checkpoint=checkpoint, slice=part)
+                        assert list(found) == SEEDS, (one.name, name, cell)
+            assert list(evidence.numbers("soft_nll", **of, checkpoint=checkpoint, tempered=True)) == SEEDS
+
+
+@pytest.mark.parametrize("checkpoint", BOTH)
+@pytest.mark.parametrize("outside", ["streetview", "dtd", "cifar100"])
+def test_outside_sets_under_the_names_of_those_that_were_used(
+    evidence: Evidence, outside: str, checkpoint: str
+) -> None:
+    for method in ("soft", "multipass", "deterministic-control", "sls"):
+        for score in ("energy", "msp", "odin", "entropy", "margin", "knn"):
+            told = {"protocol": "published", "method": method, "checkpoint": checkpoint, "other": outside}
+            assert list(evidence.numbers(f"{score}_auroc", **told)) == SEEDS
+
+
+@pytest.mark.parametrize("checkpoint", BOTH)
+def test_lines_begin_and_end_with_the_losses_of_their_models(evidence: Evidence, checkpoint: str) -> None:
+    """Known from the predictions of the two runs, which know nothing of the line."""
+    for first, second, other in (
+        ("sls", "soft", "soft"),
+        ("sls", "sls", "sls+reorder"),
+        ("soft", "soft", "soft+reorder"),
+    ):
+        of = {"protocol": "published", "checkpoint": checkpoint}
+        reorder = 500 if "+" in other else 0
+        begin = evidence.numbers("soft_nll", method=first, **of)
+        end = evidence.numbers("soft_nll", method=second, reorder=reorder, **of)
+        stale = evidence.curves("barrier", method=first, other=other, **of)
+        assert list(stale) == SEEDS
+        for seed, curve in stale.items():
+            assert curve.y[[0, -1]].tolist() == pytest.approx([begin[seed], end[seed]], rel=1e-4)
+            assert curve.x[[0, -1]].tolist() == [0, 1]
+        heights = evidence.numbers("barrier", method=first, other=other, **of)
+        for seed, curve in stale.items():
+            rise = (curve.y - np.interp(curve.x, [0, 1], curve.y[[0, -1]])).max()
+            assert heights[seed] == pytest.approx(rise, abs=1e-5)
+        assert list(evidence.numbers("barrier_reset", method=first, other=other, **of)) == SEEDS
+
+
+def test_units_are_put_in_order_between_methods(evidence: Evidence) -> None:
+    assert list(evidence.numbers("barrier_aligned", protocol="published", method="sls", other="soft")) == SEEDS
+
+
+def test_no_weights_are_left(smoked: Path) -> None:
+    assert list((smoked / "runs").rglob("*.safetensors")) == []
+
+
+@pytest.mark.parametrize("checkpoint", BOTH)
+def test_seeds_are_compared_by_what_their_runs_kept(
+    evidence: Evidence, repeated: Reproduction, checkpoint: str
+) -> None:
+    a, b = (run_of(repeated, "soft", seed=seed).predictions for seed in (0, 1))
+    assert a["best_features"].dtype == a["best_maps"].dtype == np.float16
+    shared = sorted(set(a["ids"]) & set(b["ids"]))
+    x, y = ([list(one["ids"]).index(item) for item in shared] for one in (a, b))
+    told = evidence.pairs("cka", protocol="published", method="soft", checkpoint=checkpoint)
+    assert list(told) == PAIRS
+    features = a[f"{checkpoint}_features"][x].astype(float), b[f"{checkpoint}_features"][y].astype(float)
+    assert told[0, 1] == pytest.approx(linear_cka(*features), rel=1e-6)
+    for part in ("all", "disputed"):
+        of = {"protocol": "published", "method": "soft", "checkpoint": checkpoint, "slice": part}
+        assert list(evidence.pairs("cam_stability", **of)) == PAIRS
+
+
+def test_gains_on_training_items_are_against_the_votes_that_were_given(
+    evidence: Evidence, repeated: Reproduction
+) -> None:
+    """The mean over bins, weighed by nothing, from the kept logits and all votes: an independent road."""
+    hard, soft = (run_of(repeated, method, votes=5).predictions for method in ("sls", "soft"))
+    evaluated = set(hard["ids"])
+    rest = [place for place, item in enumerate(repeated.data.votes.items) if str(item) not in evaluated]
+    full = repeated.data.votes.take(rest).frequencies()
+    gain = soft_nll(softmax(soft["best_train_logits"].astype(float)), full) - soft_nll(
+        softmax(hard["best_train_logits"].astype(float)), full
+    )
+    of = {"protocol": "published", "method": "sls", "votes": 5, "other": "soft", "where": "training"}
+    curve = evidence.curves("gain_by_js", **of)[0]
+    assert gain.min() <= curve.y.min()
+    assert curve.y.max() <= gain.max()
+    assert list(curve.x) == sorted(curve.x)
+    assert abs(evidence.numbers("js_gain", **of)[0]) <= 1
+    assert evidence.curves("gain_by_l1", **of | {"slice": "disputed", "where": "evaluation"})[0].x[-1] <= 2
+
+
+def test_the_proposition_holds_for_every_run(evidence: Evidence, paper: Paper) -> None:
+    found = [one.value for one in evidence.findings if one.name == "proposition1_deviation"]
+    assert len(found) == 2 * len(evidence.runs)
+    assert 0 < max(found) < 1e-12
+
+
+def test_the_accuracy_by_the_sets_own_labels_is_told_too(evidence: Evidence) -> None:
+    assert list(evidence.numbers("label_accuracy", protocol="published", method="sls")) == SEEDS
+
+
+def test_audited_runs_select_on_items_of_their_own(evidence: Evidence, repeated: Reproduction) -> None:
+    assert "select_nll" in evidence.history(protocol="audited", method="sls")[0]
+    assert "select_nll" not in evidence.history(protocol="published", method="sls")[0]
+    assert "seconds" not in evidence.history(protocol="published", method="sls")[0]
+    assert len(run_of(repeated, "sls", protocol="audited").predictions["select_ids"]) > 0
+
+
+def test_everything_is_rebuilt_from_the_results_alone(smoked: Path, tmp_path: Path) -> None:
+    """In a process that has no torch; the page still says that it is a smoke test."""
+    code = "import sys; sys.modules['torch'] = None; from dissensus.cli import main; main(sys.argv[1:])"
+    words = ["reproduce", "basins", "--from", str(smoked), "--out", str(tmp_path / "again"), "--json"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdicts"]["B13"]["published"] == "supported"
+    again = tmp_path / "again"
+    assert filecmp.cmp(smoked / "ledger.csv", again / "ledger.csv", shallow=False)
+    pages = [re.sub(r"data:image[^\"]*", "", (at / "index.html").read_text("utf-8")) for at in (smoked, again)]
+    assert pages[0] == pages[1]
+    for table in (smoked / "tables").iterdir():
+        assert filecmp.cmp(table, again / "tables" / table.name, shallow=False), table.name
+
+
+def test_runs_go_from_machine_to_machine(repeated: Reproduction, smoked: Path, tmp_path: Path) -> None:
+    """In archives, with all that was found and kept; merged twice, and nothing is lost or counted twice."""
+    archives = pack(repeated.store, tmp_path / "packed")
+    assert max(archive.size for archive in archives) <= 15 * 2**20
+    other = RunStore(tmp_path / "runs")
+    for _ in range(2):
+        merged = merge(other, [tmp_path / "packed"])
+        assert merged.problems == merged.other == []
+    there = replace(repeated, store=other)
+    assert there.standing(there.plans).left == []
+    there.collect().write(tmp_path / "results")
+    for name in ("runs.csv", "numbers.csv.gz", "history.csv.gz", "curves.csv.gz"):
+        assert filecmp.cmp(smoked / name, tmp_path / "results" / name, shallow=False), name
+
+
+def test_models_that_are_gone_are_made_again(repeated: Reproduction, evidence: Evidence, tmp_path: Path) -> None:
+    """A seed of which one run is missing, on a machine without the weights of the others."""
+    shutil.copytree(repeated.store.path, tmp_path / "runs")
+    here = replace(repeated, store=RunStore(tmp_path / "runs"))
+    soft, sls = Cell("published", "soft", "all", 1, 0), Cell("published", "sls", "all", 1, 0)
+    control = replace(soft, reorder=500)
+    here.store.remove(here.plans[soft].name)
+    now = here.standing(here.wanted(["barrier"], seeds={0}))
+    assert set(now.again) == {sls, control}
+    assert set(now.left) == {soft, sls, control}
+    said: list[str] = []
+    outcome = here.carry_out(now, jobs=1, say=said.append)
+    assert len(outcome.done) == 3
+    assert not outcome.failed
+    assert sum("its weights are gone" in line for line in said) == 2
+    assert here.standing(here.plans).left == []
+    assert not list((tmp_path / "runs").rglob("*.safetensors"))
+    told = here.collect().numbers("barrier", protocol="published", method="sls", other="soft")
+    assert told == pytest.approx(
+        evidence.numbers("barrier", protocol="published", method="sls", other="soft"), abs=1e-5
+    )
+
+
+def test_a_run_that_lacks_what_should_have_been_found_is_made_again(repeated: Reproduction, tmp_path: Path) -> None:
+    shutil.copytree(repeated.store.path, tmp_path / "runs")
+    here = replace(repeated, store=RunStore(tmp_path / "runs"))
+    few = Cell("published", "sls", 5, 1, 0)
+    (here.store.path / here.plans[few].name / "diagnostics.csv").unlink()
+    now = here.standing(here.plans)
+    assert now.again == {few: "it was made without curvature of all items, curvature of disputed items"}
+    assert now.left == [few]
+
+
+def test_what_is_done_is_done(smoked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", "basins", "--smoke", "--out", str(smoked), "--plan", "--json"])
+    assert ended.value.code == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["left"] == told["again"] == told["seconds_left"] == 0
+    assert told["runs"] == told["done"] == 42 * SMOKE_SEEDS
+    assert {one["experiment"] for one in told["experiments"]} >= {"sweep", "barrier-control", "audited-sweep"}
+
+
+def test_the_setting_is_small() -> None:
+    assert smoke().effort.made_up
+    assert smoke().source.name == "glyphs"
