@@ -26,6 +26,7 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     ),
     "area": Diagnostic("mean of the curve", "soft NLL, averaged over the epochs"),
     "overfitting": Diagnostic("overfitting", "soft NLL of the last epoch less that of the best one"),
+    "majority_class": Diagnostic("most frequent class", "accuracy of saying the same class of every evaluation item"),
     "top_eigenvalue": Diagnostic("λmax", "the loss's curvature in its steepest direction", 2),
     "trace": Diagnostic("trace", "the loss's curvature summed over all directions", 1),
     "deflated_trace": Diagnostic("trace, deflated", "the same with less noise, from as many products", 1),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dissensus.experiment.claims.answer import answer
 from dissensus.experiment.claims.claim import Claim, Claims, Part, View, parse_claims, read_claims
+from dissensus.experiment.claims.enough import Enough, votes_enough
 from dissensus.experiment.claims.judge import judge_claims
 from dissensus.experiment.claims.ledger import Judged, Ledger, Measured, Row, Verdict
 from dissensus.experiment.claims.words import rules
@@ -17,6 +18,7 @@ from dissensus.experiment.claims.words import rules
 __all__ = [
     "Claim",
     "Claims",
+    "Enough",
     "Judged",
     "Ledger",
     "Measured",
@@ -29,4 +31,5 @@ __all__ = [
     "parse_claims",
     "read_claims",
     "rules",
+    "votes_enough",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from typing import Any, Literal
 from dissensus.base.errors import InputError, unknown
 from dissensus.delivery import METHODS
 from dissensus.diagnostics.registry import DIAGNOSTICS
+from dissensus.experiment.claims.guard import Guard
 from dissensus.experiment.papers import Paper, read_paper
 from dissensus.experiment.papers.evidence import REORDERED
 from dissensus.experiment.papers.keys import check_keys, check_known
@@ -37,7 +38,7 @@ AXES = {
 
 _OF_A_PART = [
     *("weight", "against", "between", "less", "mean_of", "to", "by", "margin", "scale", "sense", "need"),
-    *("seeds", "over", "fewer", "published", "of"),
+    *("seeds", "over", "fewer", "published", "of", "absolute"),
 ]
 
 
@@ -52,11 +53,25 @@ def metric_title(metric: str) -> str:
 
 @dataclass(frozen=True)
 class View:
-    """How claims are looked at: the protocol of the runs, and the epoch whose weights are scored."""
+    """How claims are looked at: the protocol of the runs, and the epoch whose weights are scored.
+
+    Where several protocols are averaged, seed by seed, ``protocol`` is what their mean is called.
+    """
 
     name: str
     protocol: str
     checkpoint: str
+    mean_of: tuple[str, ...] = ()
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """Those whose numbers it takes."""
+        return self.mean_of or (self.protocol,)
+
+    @property
+    def apart(self) -> list[View]:
+        """One view for each of them."""
+        return [View(self.name, protocol, self.checkpoint) for protocol in self.protocols]
 
 
 @dataclass(frozen=True)
@@ -85,6 +100,7 @@ class Part:
     published: Mapping[str, Any] | None
     of: str
     alpha: float
+    absolute: bool = False  # how far a number is from 0 is compared
 
     def direction(self, metric: str) -> int:
         """1 where higher is what the part says, -1 where lower is, 0 where neither."""
@@ -114,6 +130,8 @@ class Claims:
     views: tuple[View, ...]
     outside: Mapping[str, tuple[str, ...]]
     claims: tuple[Claim, ...]
+    guard: Guard | None = None
+    enough: Mapping[str, float] = field(default_factory=dict)  # by metric, what fewer votes may cost
 
     def __getitem__(self, name: str) -> Claim:
         by_name = {claim.name: claim for claim in self.claims}
@@ -130,7 +148,7 @@ def read_claims(paper: str) -> Claims:
     >>> len(claims.claims), claims["B4"].title
     (23, 'Every hard delivery beats soft labels at every number of votes')
     """
-    text = (files("dissensus.experiment.papers") / f"{paper}_claims.toml").read_text("utf-8")
+    text = (files("dissensus.experiment.papers") / f"{paper.replace('-', '_')}_claims.toml").read_text("utf-8")
     return parse_claims(text, read_paper(paper))
 
 
@@ -140,21 +158,37 @@ def parse_claims(text: str, paper: Paper) -> Claims:
         told = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"the claims are not valid TOML: {error}.") from None
-    check_keys("the claims", told, ["paper", "alpha", "seeds", "margins", "views", "claims"], ["outside"])
+    check_keys(
+        "the claims", told, ["paper", "alpha", "seeds", "margins", "views", "claims"], ["outside", "guard", "enough"]
+    )
     outside = {name: tuple(sets) for name, sets in told.get("outside", {}).items()}
     views = tuple(_view(name, table, paper) for name, table in told["views"].items())
     claims: list[Claim] = []
     for table in told["claims"]:
         claims.append(_claim(table, told, paper, outside, [one.name for one in claims]))
-    return Claims(told["paper"], told["alpha"], views, outside, tuple(claims))
+    guard = _guard(told["guard"]) if "guard" in told else None
+    enough = told.get("enough", {})
+    for metric in enough:
+        check_known("enough", "metric", metric, METRICS)
+    return Claims(told["paper"], told["alpha"], views, outside, tuple(claims), guard, enough)
 
 
 def _view(name: str, table: Mapping[str, Any], paper: Paper) -> View:
     where = f"views.{name}"
-    check_keys(where, table, ["protocol", "checkpoint"])
-    check_known(where, "protocol", table["protocol"], paper.protocols)
+    averaged = "mean_of" in table
+    check_keys(where, table, ["mean_of" if averaged else "protocol", "checkpoint"])
+    for protocol in table["mean_of"] if averaged else [table["protocol"]]:
+        check_known(where, "protocol", protocol, paper.protocols)
     check_known(where, "checkpoint", table["checkpoint"], ["best", "last"])
-    return View(name, **table)
+    return View(name, table.get("protocol", name), table["checkpoint"], tuple(table.get("mean_of", ())))
+
+
+def _guard(table: Mapping[str, Any]) -> Guard:
+    check_keys("the guard", table, ["method", "metric", "above", "by"])
+    check_known("the guard", "method", table["method"], METHODS)
+    for key in ("metric", "above"):
+        check_known("the guard", "metric", table[key], [*METRICS, *DIAGNOSTICS])
+    return Guard(**table)
 
 
 def _claim(
@@ -217,6 +251,7 @@ def _part(where: str, table: Mapping[str, Any], told: Mapping[str, Any], outside
         published=table.get("published"),
         of=table.get("of", ""),
         alpha=told["alpha"],
+        absolute=table.get("absolute", False),
     )
     _check(where, part, outside)
     return part

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from dissensus.experiment.claims.claim import Claim, Claims, Part, View, read_claims
 from dissensus.experiment.claims.decide import Told, combined, decide, decide_identity
-from dissensus.experiment.claims.ledger import Judged, Ledger, Row
+from dissensus.experiment.claims.guard import guarded
+from dissensus.experiment.claims.ledger import UNDECIDED, Judged, Ledger, Row
 from dissensus.experiment.claims.measured import measured
 from dissensus.experiment.claims.planned import Plans, planned, plans
 from dissensus.experiment.claims.quantities import quantities
@@ -34,12 +35,17 @@ def judge_claims(evidence: Evidence, paper: Paper, claims: Claims | None = None)
 
 def _under(view: View, evidence: Evidence, paper: Paper, claims: Claims) -> dict[str, Row]:
     rows: dict[str, Row] = {}
-    known = plans(paper, view.protocol)
+    known = frozenset.intersection(*(plans(paper, name) for name in view.protocols))
+    view, barred, beside = guarded(view, claims.guard, evidence)
     for claim in claims.claims:
         parts = tuple(
             _judged(part, claim, view, evidence, paper, claims, known, rows) for part in with_temperature(claim)
         )
         verdict, reason = combined(parts)
+        if barred and any(part.seeds for part in parts):
+            verdict, reason = UNDECIDED, barred
+        elif beside:
+            reason = f"{reason}; {beside}"
         rows[claim.name] = Row(
             claim=claim.name,
             title=claim.title,
@@ -61,12 +67,15 @@ def with_temperature(claim: Claim) -> Iterator[Part]:
         yield part
         metrics = tuple(metric for metric in part.axes["metric"] if metric in TEMPERED)
         if metrics and not any(part.axes["tempered"]) and part.kind in ("better", "lower", "higher", "same"):
+            axes = {**part.axes, "metric": metrics, "tempered": (True,)}
+            if any(one.axes == axes and one.against == part.against for one in claim.parts):
+                continue  # the claim says so itself
             yield replace(
                 part,
                 name=f"{part.name}, after a temperature",
                 says=f"{part.says}: after a temperature",
                 weight="beside",
-                axes={**part.axes, "metric": metrics, "tempered": (True,)},
+                axes=axes,
                 published=None,
             )
 

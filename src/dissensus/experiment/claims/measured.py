@@ -25,8 +25,14 @@ def measured(
 ) -> Values:
     """Seed -> value, for the seeds that have all of its numbers; of ratios, the logarithm.
 
-    Of several outside sets that may stand for one another, the first that was measured.
+    Of several outside sets that may stand for one another, the first that was measured. Of several protocols, the mean.
     """
+    return _mean([_under(quantity, part, evidence, one, outside) for one in view.apart])
+
+
+def _under(
+    quantity: Quantity, part: Part, evidence: Evidence, view: View, outside: Mapping[str, Iterable[str]]
+) -> Values:
     found: Values = {}
     for name in outside[quantity.outside] if quantity.outside else [""]:
         of = partial(_values, outside=name, part=part, evidence=evidence, view=view)
@@ -60,6 +66,8 @@ def _values(number: Number, outside: str, part: Part, evidence: Evidence, view: 
     """What was measured, without what is not finite: a run that diverged has no number."""
     found = _asked(replace(number, other=outside or number.other), part.pairs, evidence, view)
     finite = {_seed(seed): value for seed, value in found.items() if isfinite(value)}
+    if part.absolute:
+        finite = {seed: abs(value) for seed, value in finite.items()}
     return {seed: log(value) for seed, value in finite.items() if value > 0} if part.ratio else finite
 
 

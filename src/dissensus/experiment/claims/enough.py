@@ -1,0 +1,79 @@
+"""How many votes an item are enough: the fewest from which on more of them buy nothing that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.experiment.papers import Evidence
+from dissensus.metrics import METRICS
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Enough:
+    """Of one metric: the fewest votes that are enough, "all" where none fewer are; None before all seeds are there."""
+
+    metric: str
+    margin: float
+    votes: int | str | None
+    p: dict[int, float]  # of the numbers of votes that were tested: that it is not worse by the margin
+
+
+def votes_enough(
+    evidence: Evidence,
+    metric: str,
+    margin: float,
+    *,
+    protocols: Sequence[str],
+    method: str,
+    votes: Sequence[int],
+    checkpoint: str = "best",
+    seeds: int = 10,
+) -> Enough:
+    """From the largest number of votes downwards, each against all votes; the first that may be worse ends it.
+
+    Of several protocols, their mean by seed. The order is fixed before, so the tests need no correction: a number of
+    votes is only tested where all larger ones were enough.
+    """
+    found: int | str | None = "all"
+    p: dict[int, float] = {}
+    for number in sorted(votes, reverse=True):
+        lost = _lost(evidence, metric, protocols, method, number, checkpoint)
+        if len(lost) < seeds:
+            return Enough(metric, margin, None, p)
+        p[number] = _not_worse(lost, margin)
+        if p[number] > ALPHA:
+            break
+        found = number
+    return Enough(metric, margin, found, p)
+
+
+def _lost(
+    evidence: Evidence, metric: str, protocols: Sequence[str], method: str, votes: int, checkpoint: str
+) -> NDArray[np.float64]:
+    """By how much it is worse than with all votes, a number a seed."""
+    sign = -1.0 if METRICS[metric].higher_is_better else 1.0
+    by_protocol = []
+    for protocol in protocols:
+        few, full = (
+            evidence.numbers(metric, protocol=protocol, method=method, votes=number, checkpoint=checkpoint)
+            for number in (votes, "all")
+        )
+        by_protocol.append({seed: sign * (few[seed] - full[seed]) for seed in few if seed in full})
+    shared = sorted(set.intersection(*(set(one) for one in by_protocol)))
+    lost = np.array([np.mean([one[seed] for one in by_protocol]) for seed in shared], np.float64)
+    return lost[np.isfinite(lost)]
+
+
+def _not_worse(lost: NDArray[np.float64], margin: float) -> float:
+    """One-sided paired t-test: small where the mean loss is below the margin."""
+    from scipy.special import stdtr
+
+    error = float(lost.std(ddof=1)) / np.sqrt(len(lost))
+    room = margin - float(lost.mean())
+    return float(f"{stdtr(len(lost) - 1, -room / error):.6g}") if error else float(room <= 0)
