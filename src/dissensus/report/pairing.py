@@ -88,7 +88,8 @@ def _one_setting(plans: Sequence[Plan]) -> dict[str, Any]:
     free = {"method", *ARM_FIELDS, *PANEL_FIELDS, *SEED_FIELDS}
     groups: dict[str, list[dict[str, Any]]] = {}
     for plan in plans:
-        setting = {field: value for field, value in {**LATER, **plan}.items() if field not in free}
+        whole = {**plan, **{field: value for field, value in LATER.items() if field not in plan}}
+        setting = {field: value for field, value in whole.items() if field not in free}
         content = {field: value for field, value in setting.items() if field not in NAME_FIELDS}
         groups.setdefault(json.dumps(content, sort_keys=True), []).append(setting)
     heads = [members[0] for members in groups.values()]
