@@ -20,7 +20,7 @@ ON_A_GPU = {
     "peers.py": ("--repeats", "3"),
     "curvature.py": ("--out", str(HERE / "results" / "curvature.json")),
 }
-OF_RUNS = ("gate.py", "sanity.py", "spread.py")
+OF_RUNS = ("gate.py", "init.py", "sanity.py", "spread.py")
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ def benchmarks_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
 
 
-def plan_of(method: str, votes: int | str, seed: int, precision: str, select: float = 0.0) -> Plan:
+def plan_of(method: str, votes: int | str, seed: int, precision: str, select: float = 0.0, **options: str) -> Plan:
     """As the comparison files beside the benchmarks ask for it."""
     return Plan(
         data={"name": "cifar10h", "votes": "a" * 64, "inputs": "b" * 64, "classes": ["cat", "dog"]},
@@ -39,7 +39,7 @@ def plan_of(method: str, votes: int | str, seed: int, precision: str, select: fl
         draw="subsample" if votes == "all" else "resample",
         seeds=seed,
         split={"test": 0.2, "select": select},
-        model={"name": CIFAR.model},
+        model={"name": CIFAR.model, "options": options},
         recipe={**CIFAR.recipe, "precision": precision},
     )
 
@@ -78,10 +78,11 @@ def add() -> Callable[..., str]:
         wrong: int = 0,
         select: float = 0.0,
         about: dict | None = None,
+        options: dict | None = None,
         **changes: np.ndarray,
     ) -> str:
-        plan = plan_of(method, votes, seed, precision, select)
-        history = [{"epoch": 0, "soft_nll": nll}, {"epoch": 1, "soft_nll": nll}]
+        plan = plan_of(method, votes, seed, precision, select, **(options or {}))
+        history = [{"epoch": epoch, "soft_nll": nll, "train_loss": nll} for epoch in range(2)]
         with store.claim(plan.name) as staging:
             write_run(staging, plan.to_dict(), ABOUT | (about or {}), history, predictions(nll, wrong) | changes)
         return plan.name
