@@ -163,6 +163,53 @@ def test_compare_keeps_features_on_request(run, own_data):
     assert "2 runs are done already, without their features. Remove them to make them again" in err
 
 
+@pytest.fixture
+def own_texts(own_data, monkeypatch):
+    """A text for each of the sixty items, and a data folder to keep features in."""
+    pytest.importorskip("transformers")
+    monkeypatch.setenv("DISSENSUS_DATA", str(own_data / "data"))
+    words = ["a man sleeps .", "the dog runs .", "a cat eats outside ."]
+    lines = [f"{item},{words[item % 3]} {'the park ' * (item % 4)}" for item in range(60)]
+    (own_data / "texts.csv").write_text("\n".join(["id,text", *lines]) + "\n")
+    return own_data
+
+
+@pytest.mark.parametrize("model", ["frozen", "a folder"])
+def test_compare_on_texts(run, own_texts, tiny_encoder, model):
+    files = ("--votes", "labels.csv", "--texts", "texts.csv")
+    chosen = ("--model", "frozen", "--encoder", tiny_encoder) if model == "frozen" else ("--model", tiny_encoder)
+    arguments = ("compare", *files, *chosen, "--methods", "majority,soft", "--epochs", 2, "--seeds", 2, "--jobs", 1)
+    code, out, err = run(*arguments)
+    assert code == 0, err
+    assert "own, all votes" in out
+    page = (own_texts / "report" / "index.html").read_text()
+    assert "<blockquote>the dog runs ." in page
+    assert "tiny-bert" in page
+    assert len(list((own_texts / "data" / "cache").glob("*"))) == (model == "frozen")
+    _, out, _ = run("runs", "list", "--json")
+    assert {row["model"] for row in json.loads(out)} == {"frozen" if model == "frozen" else "fine-tuned"}
+    code, _, err = run(*arguments)
+    assert (code, err.count("skipped")) == (0, 4)
+
+
+def test_damaged_features_are_computed_again_with_a_line(run, own_texts, tiny_encoder):
+    arguments = ("train", "--votes", "labels.csv", "--texts", "texts.csv", "--encoder", tiny_encoder, "--epochs", 1)
+    assert run(*arguments, "--seed", 0)[0] == 0
+    (kept,) = (own_texts / "data" / "cache").iterdir()
+    kept.write_bytes(b"")
+    code, _, err = run(*arguments, "--seed", 1)
+    assert code == 0
+    assert "is damaged" in err
+    assert "the features of the texts are computed" in err
+
+
+def test_an_encoder_that_cannot_be_had_is_told_with_what_to_do(run, own_texts):
+    arguments = ("compare", "--votes", "labels.csv", "--texts", "texts.csv")
+    code, _, err = run(*arguments, "--model", "./no/such/folder")
+    assert code == 2
+    assert "model: there is no folder ./no/such/folder; the folder of a text encoder was expected" in err
+
+
 def test_a_budget_ends_with_code_3_until_all_is_done(run, own_data):
     arguments = ("train", *OWN, "--method", "soft", "--epochs", 700)
     budget = ("--budget", "0.6s")
