@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -119,6 +119,7 @@ class Claim:
     parts: tuple[Part, ...]
     why: str = ""
     ours: bool = False
+    guard: Guard | None = None
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,6 @@ class Claims:
     views: tuple[View, ...]
     outside: Mapping[str, tuple[str, ...]]
     claims: tuple[Claim, ...]
-    guard: Guard | None = None
     enough: Mapping[str, float] = field(default_factory=dict)  # by metric, what fewer votes may cost
 
     def __getitem__(self, name: str) -> Claim:
@@ -158,19 +158,19 @@ def parse_claims(text: str, paper: Paper) -> Claims:
         told = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"the claims are not valid TOML: {error}.") from None
-    check_keys(
-        "the claims", told, ["paper", "alpha", "seeds", "margins", "views", "claims"], ["outside", "guard", "enough"]
-    )
+    needed = ["paper", "alpha", "seeds", "margins", "views", "claims"]
+    check_keys("the claims", told, needed, ["outside", "guards", "enough"])
     outside = {name: tuple(sets) for name, sets in told.get("outside", {}).items()}
     views = tuple(_view(name, table, paper) for name, table in told["views"].items())
+    guards = [_guard(name, table) for name, table in told.get("guards", {}).items()]
     claims: list[Claim] = []
     for table in told["claims"]:
-        claims.append(_claim(table, told, paper, outside, [one.name for one in claims]))
-    guard = _guard(told["guard"]) if "guard" in told else None
+        made = _claim(table, told, paper, outside, [one.name for one in claims])
+        claims.append(replace(made, guard=_guard_of(table, guards)))
     enough = told.get("enough", {})
     for metric in enough:
         check_known("enough", "metric", metric, METRICS)
-    return Claims(told["paper"], told["alpha"], views, outside, tuple(claims), guard, enough)
+    return Claims(told["paper"], told["alpha"], views, outside, tuple(claims), enough)
 
 
 def _view(name: str, table: Mapping[str, Any], paper: Paper) -> View:
@@ -183,19 +183,29 @@ def _view(name: str, table: Mapping[str, Any], paper: Paper) -> View:
     return View(name, table.get("protocol", name), table["checkpoint"], tuple(table.get("mean_of", ())))
 
 
-def _guard(table: Mapping[str, Any]) -> Guard:
-    check_keys("the guard", table, ["method", "metric", "above", "by"])
-    check_known("the guard", "method", table["method"], METHODS)
-    for key in ("metric", "above"):
-        check_known("the guard", "metric", table[key], [*METRICS, *DIAGNOSTICS])
-    return Guard(**table)
+def _guard(name: str, table: Mapping[str, Any]) -> Guard:
+    where = f"guards.{name}"
+    check_keys(where, table, ["says", "method", "metric", "by"], ["than", "yardstick"])
+    check_known(where, "method", table["method"], METHODS)
+    check_known(where, "metric", table["metric"], METRICS)
+    check_known(where, "number", table.get("than", table["metric"]), [*METRICS, *DIAGNOSTICS])
+    return Guard(name, **table)
+
+
+def _guard_of(table: Mapping[str, Any], guards: list[Guard]) -> Guard | None:
+    """The one that a claim names, or the first."""
+    by_name = {guard.name: guard for guard in guards}
+    if "guard" in table:
+        check_known(f"the claim {table['name']}", "guard", table["guard"], by_name)
+        return by_name[table["guard"]]
+    return guards[0] if guards else None
 
 
 def _claim(
     table: Mapping[str, Any], told: Mapping[str, Any], paper: Paper, outside: Iterable[str], before: list[str]
 ) -> Claim:
     where = f"the claim {table.get('name', 'without a name')}"
-    check_keys(where, table, ["name", "title", "places", "parts"], ["why", "ours"])
+    check_keys(where, table, ["name", "title", "places", "parts"], ["why", "ours", "guard"])
     if table["name"] in before:
         raise InputError(f"two claims are called {table['name']}.")
     if not table["places"]:

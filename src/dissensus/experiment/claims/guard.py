@@ -1,4 +1,4 @@
-"""A hard arm that has learned nothing can lose nothing by hard labels: where it has not, no claim is decided."""
+"""A model that has learned nothing can lose nothing by its labels: where it has not, no claim is decided."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dissensus.experiment.papers import Evidence
+from dissensus.metrics import METRICS
 
 if TYPE_CHECKING:
     from dissensus.experiment.claims.claim import View
@@ -15,12 +16,15 @@ FEWEST = 2  # protocols of an average
 
 @dataclass(frozen=True)
 class Guard:
-    """The method's metric must be above another number by so much, on average over seeds."""
+    """A method must beat what can be said without a model, by so much on average over seeds."""
 
+    name: str
+    says: str  # in words, after "must"
     method: str
     metric: str
-    above: str
     by: float
+    than: str = ""  # the number that it is held against; by itself the same metric
+    yardstick: str = ""  # of what: a prediction without a look at the item
 
 
 def guarded(view: View, guard: Guard | None, evidence: Evidence) -> tuple[View, str, str]:
@@ -34,32 +38,26 @@ def guarded(view: View, guard: Guard | None, evidence: Evidence) -> tuple[View, 
     out = {name: value for name, value in leads.items() if value is not None and value < guard.by}
     if not out:
         return view, "", ""
+    must = f"{guard.method} must {guard.says}"
     if not view.mean_of:
-        return view, f"nothing can be told: the {guard.method} arm {_short(out[view.protocol], guard)}", ""
-    names = ", ".join(out)
+        return view, f"nothing can be told: {must}, and is {out[view.protocol]:+.3f} from it", ""
     kept = tuple(name for name in view.mean_of if name not in out)
     if len(kept) < FEWEST:
-        short = f"in {len(kept)} of {len(view.mean_of)} protocols only does the {guard.method} arm beat the most "
-        return view, f"nothing can be told: {short}frequent class by {100 * guard.by:g} points", ""
-    told = f"mean of {len(kept)} of {len(view.mean_of)}: where the {guard.method} arm has learned too little, left out"
-    return replace(view, mean_of=kept), "", f"{told} ({names})"
+        return view, f"nothing can be told: {must}, and does in {len(kept)} of {len(view.mean_of)} protocols", ""
+    told = f"the mean is that of {len(kept)} of {len(view.mean_of)} protocols: {must}, and does not in {', '.join(out)}"
+    return replace(view, mean_of=kept), "", told
 
 
 def lead(guard: Guard, protocol: str, checkpoint: str, evidence: Evidence) -> float | None:
-    """By how much the guard's number is above the other, on average over seeds; None where it was not measured."""
-    first, second = (
-        evidence.numbers(name, protocol=protocol, method=guard.method, checkpoint=checkpoint)
-        for name in (guard.metric, guard.above)
+    """By how much the method is better than what it is held against, mean over seeds; None where not measured."""
+    sign = 1 if METRICS[guard.metric].higher_is_better else -1
+    first = evidence.numbers(guard.metric, protocol=protocol, method=guard.method, checkpoint=checkpoint)
+    second = evidence.numbers(
+        guard.than or guard.metric,
+        protocol=protocol,
+        method=guard.method,
+        checkpoint=checkpoint,
+        other=guard.yardstick,
     )
-    leads = [first[seed] - second[seed] for seed in first if seed in second]
+    leads = [sign * (first[seed] - second[seed]) for seed in first if seed in second]
     return sum(leads) / len(leads) if leads else None
-
-
-def _short(value: float, guard: Guard) -> str:
-    points = 100 * value
-    how = (
-        f"beats the most frequent class by {points:.1f} points of accuracy"
-        if points > 0
-        else (f"is {-points:.1f} points of accuracy below the most frequent class")
-    )
-    return f"{how}, and it takes {100 * guard.by:g}"

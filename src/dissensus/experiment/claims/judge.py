@@ -36,10 +36,10 @@ def judge_claims(evidence: Evidence, paper: Paper, claims: Claims | None = None)
 def _under(view: View, evidence: Evidence, paper: Paper, claims: Claims) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     known = frozenset.intersection(*(plans(paper, name) for name in view.protocols))
-    view, barred, beside = guarded(view, claims.guard, evidence)
     for claim in claims.claims:
+        here, barred, beside = guarded(view, claim.guard, evidence)
         parts = tuple(
-            _judged(part, claim, view, evidence, paper, claims, known, rows) for part in with_temperature(claim)
+            _judged(part, claim, here, evidence, paper, claims, known, rows) for part in with_temperature(claim)
         )
         verdict, reason = combined(parts)
         if barred and any(part.seeds for part in parts):
