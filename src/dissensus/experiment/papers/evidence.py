@@ -8,7 +8,7 @@ is what is judged from the files (:mod:`dissensus.experiment.papers.evidence_fil
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast
@@ -211,6 +211,34 @@ class Evidence:
         for when in ("", checkpoint):
             found |= self._curves.get(("one", name, cell, when, tempered, slice, where, other), {})
         return dict(sorted(found.items()))
+
+    def joined(self, other: Evidence) -> Evidence:
+        """Both; of a run that is in both, what the other says.
+
+        >>> one, two = (Cell("published", "sls", "all", 1, seed) for seed in (0, 1))
+        >>> rows = [{"cell": cell, "name": "kl", "value": 0.5, "checkpoint": "best"} for cell in (one, two)]
+        >>> both = Evidence.from_rows(rows[:1]).joined(Evidence.from_rows(rows[1:]))
+        >>> both.numbers("kl", protocol="published", method="sls")
+        {0: 0.5, 1: 0.5}
+        """
+        mine = self.only(set(self.runs) - set(other.runs))
+        return Evidence(
+            {**mine.runs, **other.runs},
+            {**mine.about, **other.about},
+            [*mine.findings, *other.findings],
+            {**mine.histories, **other.histories},
+            [*mine.lines, *other.lines],
+        )
+
+    def only(self, runs: Collection[str]) -> Evidence:
+        """What is said of these runs."""
+        return Evidence(
+            {run: cell for run, cell in self.runs.items() if run in runs},
+            self.about,
+            [one for one in self.findings if one.run in runs],
+            self.histories,
+            [one for one in self.lines if one.run in runs],
+        )
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Leave it in ``folder``, four files; one content, one text, byte for byte."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -48,6 +48,18 @@ class Paper:
             if (protocol is None or one.protocol == protocol) and (feeds is None or feeds in one.feeds)
         ]
 
+    def under(self, protocols: Collection[str]) -> Paper:
+        """The part of it that is run under these protocols.
+
+        >>> sorted(read_paper("basins").under(["audited"]).protocols)
+        ['audited']
+        """
+        return replace(
+            self,
+            protocols={name: one for name, one in self.protocols.items() if name in protocols},
+            experiments=tuple(one for one in self.experiments if one.protocol in protocols),
+        )
+
     def cells(self, protocol: str | None = None, feeds: str | None = None) -> list[Cell]:
         """The trainings that those experiments need, each once, seed by seed."""
         once = dict.fromkeys(cell for one in self.of(protocol, feeds) for cell in one.cells())
@@ -66,7 +78,7 @@ class Paper:
         return tuple(dict.fromkeys(name for one in self._around(cell) for name in one.outside))
 
     def _around(self, cell: Cell) -> list[Experiment]:
-        return [one for one in self.experiments if cell in one.cells()]
+        return [one for one in self.experiments if cell in one]
 
 
 @cache

@@ -14,6 +14,7 @@ from dissensus.experiment.papers import Cell, Curve, Evidence, Finding, Line
 from dissensus.experiment.reproduce.across import across_seeds
 from dissensus.experiment.reproduce.gains import Gains
 from dissensus.experiment.reproduce.lines import lines_of
+from dissensus.experiment.reproduce.yardsticks import YARDSTICK, entropy_gaps, yardsticks
 from dissensus.experiment.subject import dynamics_of
 from dissensus.metrics import entropy, smooth_reliability
 from dissensus.metrics.calibration import equal_mass
@@ -35,8 +36,10 @@ Found = Iterator[Finding | Line]
 def collect(of: Reproduction) -> Evidence:
     """What was measured in all runs of the paper that are in the store."""
     runs = {cell: of.store.read(plan.name) for cell, plan in of.plans.items() if plan.name in of.store}
-    gains = Gains(of.data, of.paper)
-    found = [one for cell, run in runs.items() for one in (*_of_run(cell, run, of), *gains(cell, runs))]
+    found = [one for cell, run in runs.items() for one in _of_run(cell, run, of)]
+    if any("sparse_target" in one.diagnostics for one in of.paper.experiments):
+        gains = Gains(of.data, of.paper)
+        found += [one for cell in runs for one in gains(cell, runs)]
     found += [*across_seeds(runs), *_barriers(runs, of)]
     return Evidence(
         {run.name: cell for cell, run in runs.items()},
@@ -68,6 +71,9 @@ def _of_run(cell: Cell, run: StoredRun, of: Reproduction) -> Found:
         if record.against == "human":
             yield Finding(run.name, record.metric, record.value, record.checkpoint, record.tempered)
     yield from _dynamics(run)
+    yield from entropy_gaps(run)
+    if (cell.votes, cell.hold, cell.reorder) == ("all", 1, 0):
+        yield from yardsticks(run, cell.method == YARDSTICK)
     for one in run.diagnostics():
         if one.weights and one.other not in of.looks:  # lines between runs are told below, from one end to the other
             yield _finding(run.name, one)
@@ -83,7 +89,7 @@ def _at(checkpoint: Checkpoint, cell: Cell, run: StoredRun, human: Any, of: Repr
     yield Finding(run.name, "proposition1_deviation", proposition_deviation(probs, human), checkpoint)
     if (own := of.own_labels(run)) is not None:
         yield Finding(run.name, "label_accuracy", float((probs.argmax(1) == own).mean()), checkpoint)
-    if (cell.votes, cell.hold, cell.reorder) == ("all", 1, 0):
+    if of.setting.reliability and (cell.votes, cell.hold, cell.reorder) == ("all", 1, 0):
         curve = smooth_reliability(probs, run.predictions["labels"], GRID)
         near = np.isfinite(curve.accuracy)
         yield Line(run.name, "reliability", Curve(curve.confidence[near], curve.accuracy[near]), checkpoint)

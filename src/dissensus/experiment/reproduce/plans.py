@@ -9,28 +9,30 @@ from dissensus.datasets import Dataset
 from dissensus.experiment.papers import Cell, Paper
 from dissensus.experiment.plan import Plan, described, versions
 from dissensus.experiment.reproduce.setting import Setting
+from dissensus.experiment.seen import chosen
 
 TEST = 0.2  # of the items are evaluated
 
 
 def plans_of(cells: Iterable[Cell], paper: Paper, setting: Setting, data: Dataset) -> dict[Cell, Plan]:
     """A plan for each training, in their order."""
-    model = setting.defaults.model
+    model = chosen(setting.defaults.model, {}, data, setting.source.encoder)
     shared: dict[str, Any] = {
         "data": described(data),
-        "model": {"name": model},
+        "model": model.model_dump(),
         "recipe": dict(setting.defaults.recipe),
     }
-    return {cell: Plan.from_dict(shared | _own(cell, paper, model)) for cell in cells}
+    return {cell: Plan.from_dict(shared | _own(cell, paper, model.name)) for cell in cells}
 
 
 def _own(cell: Cell, paper: Paper, model: str) -> dict[str, Any]:
     protocol = paper.protocols[cell.protocol]
+    votes = protocol.votes if cell.votes == "all" else cell.votes
     return {
         "method": cell.method,
         "hold": cell.hold,
-        "votes": cell.votes,
-        "draw": "subsample" if cell.votes == "all" else protocol.draw,  # all of them need no draw: one run, one name
+        "votes": votes,
+        "draw": "subsample" if votes == "all" else protocol.draw,  # all of them need no draw: one run, one name
         "split": {"test": TEST, "select": protocol.select},
         "seeds": cell.seeds,
         "versions": versions(cell.method, model),

@@ -42,6 +42,7 @@ class Setting:
     defaults: Defaults
     effort: Effort = field(default_factory=Effort)
     seeds: int | None = None  # so many; None: as many as the paper's file says
+    reliability: bool = True  # whether the lines of reliability diagrams are kept
 
 
 def full(paper: Paper) -> Setting:

@@ -1,0 +1,160 @@
+"""A paper that is repeated on several data sets and with several models: a reproduction each, in one store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from dissensus.base.errors import InputError, unknown
+from dissensus.datasets import Dataset
+from dissensus.experiment.defaults import Defaults, defaults_for
+from dissensus.experiment.events import Progress
+from dissensus.experiment.papers import Cell, Evidence, Paper, Protocol
+from dissensus.experiment.plan import Plan
+from dissensus.experiment.reproduce.reproduction import Reproduction
+from dissensus.experiment.reproduce.setting import SMOKE_SEEDS, Setting
+from dissensus.experiment.reproduce.standing import Standing
+from dissensus.experiment.source import Source
+from dissensus.experiment.sweep import Outcome, Say
+from dissensus.records import RunStore
+
+SMALL = Source(name="glyphs", options={"items": 160, "votes": 100})
+
+
+@dataclass(frozen=True)
+class Several:
+    """One reproduction for each protocol, and their sum: it is asked and told as :class:`Reproduction` is."""
+
+    paper: Paper
+    parts: Mapping[str, Reproduction]  # by protocol
+    store: RunStore
+
+    @classmethod
+    def open(cls, paper: Paper, store: RunStore, protocols: Collection[str], small: bool = False) -> Several:
+        """Of these protocols; ``small`` with a small model on embedded data, and few seeds."""
+        loaded: dict[str, Dataset] = {}
+        parts = {}
+        for name in protocols:
+            protocol = paper.protocols[name]
+            source = SMALL if small else Source(name=protocol.data)
+            data = loaded.setdefault(str(source.name), None) or source.load()  # type: ignore[arg-type]
+            loaded[str(source.name)] = data
+            setting = small_setting(name) if small else full_setting(protocol, source, data)
+            parts[name] = Reproduction(paper.under([name]), setting, data, store)
+        return cls(paper, parts, store)
+
+    @cached_property
+    def plans(self) -> dict[Cell, Plan]:
+        return {cell: plan for part in self.parts.values() for cell, plan in part.plans.items()}
+
+    def wanted(
+        self, only: Sequence[str] = (), protocol: str | None = None, seeds: Collection[int] | None = None
+    ) -> list[Cell]:
+        """The trainings of these tables, figures or experiments; of all, where none is named."""
+        known = {*self.paper.places, *(one.name for one in self.paper.experiments)}
+        for name in only:
+            if name not in known:
+                raise InputError(unknown("table, figure or experiment", name, sorted(known)))
+        found = []
+        for name, part in self.parts.items():
+            feeds = {place for one in part.paper.experiments for place in (one.name, *one.feeds)}
+            if not only or feeds & set(only):
+                here = [place for place in only if place in feeds]
+                found += part.wanted(here, name, seeds)
+        if not found:
+            raise InputError(f"nothing is run for that: {', '.join(only)} under {protocol or 'any protocol'}.")
+        return found
+
+    def standing(self, cells: Iterable[Cell]) -> Standing:
+        several = [part.standing(mine) for part, mine in self._shared_out(cells)]
+        return Standing(
+            {cell: plan for one in several for cell, plan in one.plans.items()},
+            {name: look for one in several for name, look in one.looks.items()},
+            frozenset(cell for one in several for cell in one.done),
+            {cell: why for one in several for cell, why in one.again.items()},
+        )
+
+    def seconds_left(self, now: Standing) -> tuple[float | None, int, str]:
+        """How long what is left takes, as far as it is known; of how many runs it is not; and where that comes from."""
+        known, unknown_runs, sources = 0.0, 0, []
+        for part, mine in self._shared_out(now.left):
+            times = part.times(here := part.standing(mine))
+            seconds, _ = times.left(here)
+            if seconds is None:
+                unknown_runs += len(mine)
+            else:
+                known += seconds
+                sources.append(times.source)
+        return (known if sources else None), unknown_runs, "; ".join(dict.fromkeys(sources))
+
+    def carry_out(
+        self,
+        now: Standing,
+        *,
+        budget: float | None = None,
+        jobs: int = 2,
+        width: int = 4,
+        progress: Progress | None = None,
+        say: Say | None = None,
+    ) -> Outcome:
+        """Make what is left, one data set and model after the other."""
+        end = None if budget is None else time.monotonic() + budget
+        made = Outcome((), (), ())
+        for part, mine in self._shared_out(now.plans):
+            here = part.standing(mine)
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                one = Outcome((), (), (), tuple(here.plans[cell].name for cell in here.left))
+            else:
+                one = part.carry_out(here, budget=left, jobs=jobs, width=width, progress=progress, say=say)
+            made = Outcome(
+                made.done + one.done, made.skipped + one.skipped, made.failed + one.failed, made.left + one.left
+            )
+        return made
+
+    def collect(self) -> Evidence:
+        """What was measured in all runs of the paper that are in the store."""
+        found = Evidence({})
+        for part in self.parts.values():
+            found = found.joined(part.collect())
+        return found
+
+    def _shared_out(self, cells: Iterable[Cell]) -> list[tuple[Reproduction, list[Cell]]]:
+        by_protocol: dict[str, list[Cell]] = {}
+        for cell in cells:
+            by_protocol.setdefault(cell.protocol, []).append(cell)
+        return [(self.parts[name], mine) for name, mine in by_protocol.items()]
+
+
+def protocols_like(paper: Paper, given: str | None) -> list[str]:
+    """Those that are called so, or that are of a data set or a model that is: all, where none is named.
+
+    >>> from dissensus.experiment.papers import read_paper
+    >>> protocols_like(read_paper("soft-labels"), "hs-brexit")
+    ['hs-brexit-frozen', 'hs-brexit-fine-tuned']
+    >>> len(protocols_like(read_paper("soft-labels"), "frozen"))
+    6
+    """
+    if given is None:
+        return list(paper.protocols)
+    if given in paper.protocols:
+        return [given]
+    found = [name for name in paper.protocols if name.startswith(f"{given}-") or name.endswith(f"-{given}")]
+    if not found:
+        raise InputError(unknown("protocol", given, paper.protocols))
+    return found
+
+
+def full_setting(protocol: Protocol, source: Source, data: Dataset) -> Setting:
+    """The data set, model and recipe that a protocol names."""
+    default = defaults_for(protocol.data, data, protocol.model or None)
+    recipe = {**default.recipe, **protocol.recipe}
+    return Setting(source, Defaults(protocol.model or default.model, recipe), reliability=False)
+
+
+def small_setting(protocol: str) -> Setting:
+    """Runs of a second. No two protocols are the same runs: each is a little slower than the one before."""
+    recipe = {"epochs": 2, "batch_size": 64, "lr": 0.05 + 1e-4 * sum(map(ord, protocol))}
+    return Setting(SMALL, Defaults("small-cnn", recipe), seeds=SMOKE_SEEDS, reliability=False)
