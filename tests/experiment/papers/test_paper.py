@@ -247,3 +247,9 @@ def test_the_wheel_has_the_paper(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = archive.read("dissensus/experiment/papers/basins.toml")
     assert packed == (files("dissensus.experiment.papers") / "basins.toml").read_bytes()
+
+
+def test_an_experiment_knows_its_trainings() -> None:
+    basins = read_paper("basins")
+    for one in basins.experiments:
+        assert [cell for cell in basins.cells() if cell in one] == sorted(one.cells(), key=basins.cells().index)

@@ -31,11 +31,6 @@ def run_of(repeated: Reproduction, method: str, votes: object = "all", seed: int
     return repeated.store.read(repeated.plans[Cell(protocol, method, votes, 1, seed)].name)
 
 
-def same_files(one: Path, two: Path) -> bool:
-    names = ["runs.csv", "numbers.csv.gz", "history.csv.gz", "curves.csv.gz", "ledger.csv", "ledger.json"]
-    return all(filecmp.cmp(one / name, two / name, shallow=False) for name in names)
-
-
 def test_every_run_of_the_paper_is_made(evidence: Evidence, paper: Paper) -> None:
     assert set(evidence.runs.values()) == {cell for cell in paper.cells() if cell.seed in SEEDS}
     assert {about["data"] for about in evidence.about.values()} == {"glyphs"}

@@ -68,6 +68,15 @@ class Experiment:
     outside: tuple[str, ...]  # sets that are told from the evaluation items
     reorder: int
 
+    def __contains__(self, cell: Cell) -> bool:
+        """Whether it is one of its trainings."""
+        return (cell.protocol, cell.reorder) == (self.protocol, self.reorder) and (
+            cell.method in self.methods
+            and cell.votes in self.votes
+            and cell.hold in self.hold
+            and cell.seed in self.seeds
+        )
+
     def cells(self) -> list[Cell]:
         """Seed by seed, so that what is done first can be compared first."""
         return [

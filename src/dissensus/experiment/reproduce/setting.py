@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dissensus.base.errors import InputError
 from dissensus.datasets import load_images
 from dissensus.experiment.defaults import DEFAULTS, Defaults
-from dissensus.experiment.papers import Paper
+from dissensus.experiment.papers import PAPERS, Paper, read_paper
 from dissensus.experiment.source import Source
 
 # A set that is not at hand -> those that are told from the items instead, each under its own name.
@@ -30,7 +30,7 @@ class Effort:
     statistics: int = 2000  # training items from which batch-norm statistics are computed anew on a line
     points: int = 21  # on a line
     precision: str = "tf32"  # of products on a GPU; a CPU has fp32 only
-    chunk: int = 1000  # items at once
+    chunk: int = 500  # items at once
     made_up: bool = False  # outside sets that are made from the items themselves
 
 
@@ -47,6 +47,11 @@ class Setting:
 
 def full(paper: Paper) -> Setting:
     """The paper's own data, model and recipe."""
+    if paper.data not in DEFAULTS:
+        raise InputError(
+            f"{paper.name} has no data set of its own with a model and a recipe; papers that have: "
+            f"{', '.join(name for name in PAPERS if read_paper(name).data in DEFAULTS)}"
+        )
     return Setting(Source(name=paper.data), DEFAULTS[paper.data])
 
 

@@ -1,0 +1,116 @@
+"""What is left, and how long it takes: from runs that are there, or from what was measured before."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dissensus.experiment.papers import Cell
+from dissensus.experiment.reproduce import Reproduction, Standing, counts
+from dissensus.experiment.reproduce.standing import times
+from dissensus.records import RunStore, write_run
+
+PLAIN = Cell("published", "majority", "all", 1, 0)
+FEW = Cell("published", "multipass", 5, 1, 0)
+
+
+@pytest.fixture
+def here(small: Reproduction, tmp_path: Path) -> Reproduction:
+    return replace(small, store=RunStore(tmp_path / "runs"))
+
+
+def put(here: Reproduction, cell: Cell, **about: object) -> None:
+    plan = here.plans[cell]
+    told = {"device": "NVIDIA H200", "width": 4, "seconds": 60.0, "looking": 0.0, "resumed_at": None} | about
+    with here.store.claim(plan.name) as staging:
+        assert staging is not None
+        write_run(staging, plan.to_dict(), told, [], {"ids": ["a"]})
+
+
+def now_of(here: Reproduction, *cells: Cell) -> Standing:
+    return here.standing(cells)
+
+
+def test_nothing_is_done(here: Reproduction) -> None:
+    now = here.standing(here.wanted(["table2"], "published"))
+    assert not now.done
+    assert len(now.left) == len(now.plans)
+    assert now.left[:2] == [cell for cell in now.left if cell.method in ("sls", "soft")][:2]
+    by_name = {one.experiment: one for one in counts(now, here.paper)}
+    assert (by_name["full"].runs, by_name["full"].done) == (10, 0)
+    assert "sweep" not in by_name
+
+
+def test_what_is_there_is_done(here: Reproduction) -> None:
+    put(here, PLAIN)
+    now = now_of(here, PLAIN, replace(PLAIN, seed=1))
+    assert now.done == {PLAIN}
+    assert now.left == [replace(PLAIN, seed=1)]
+    assert not now.again
+
+
+def test_a_run_without_what_was_to_be_kept_is_made_again(here: Reproduction) -> None:
+    put(here, FEW)
+    assert now_of(here, FEW).again == {FEW: "it was made without train logits"}
+
+
+def test_times_come_from_runs_of_the_store(here: Reproduction) -> None:
+    put(here, PLAIN, seconds=60.0)  # side by side with three others
+    put(here, replace(PLAIN, seed=1), seconds=90.0, looking=30.0)
+    now = now_of(here, PLAIN, FEW, replace(FEW, seed=1))
+    told = times(now, here.store)
+    assert told.training == 15
+    assert told.source == "from 2 runs of the store that were made on NVIDIA H200"
+    assert told.left(now) == (30, 2)  # what is looked for in the two has not been timed
+
+
+def test_looks_that_were_timed_are_counted(here: Reproduction) -> None:
+    put(here, FEW, seconds=100.0, looking=40.0)
+    other = replace(FEW, seed=1)
+    now = now_of(here, other)
+    told = times(now, here.store)
+    assert told.left(now) == (15 + 40, 0)
+
+
+def test_a_run_that_went_on_counts_as_a_whole_one(here: Reproduction) -> None:
+    put(here, PLAIN, seconds=20.0, resumed_at=2, width=1)
+    assert times(now_of(here, PLAIN), here.store).training == 60  # one of three epochs took twenty
+
+
+def test_without_any_run_there_is_no_number(here: Reproduction, tmp_path: Path) -> None:
+    now = now_of(here, PLAIN)
+    told = times(now, here.store, tmp_path)
+    assert told.left(now) == (None, 0)
+    assert told.source.startswith("no run is in the store yet")
+
+
+def test_what_was_measured_on_a_gpu_before_helps(here: Reproduction, tmp_path: Path) -> None:
+    rungs = {
+        "1": {"precision": "tf32", "width": 1, "s_a_run": 40.0},
+        "tf32-4": {"precision": "tf32", "width": 4, "s_a_run": 20.0},
+        "4": {"precision": "bf16", "width": 4, "s_a_run": 9.0},
+    }
+    (tmp_path / "a.json").write_text("[]")
+    (tmp_path / "ladder.json").write_text(json.dumps({"result": {"rungs": rungs}}))
+    plan = here.plans[PLAIN]
+    recipe = plan.recipe.model_copy(update={"precision": "tf32"})
+    model = plan.model.model_copy(update={"name": "resnet18"})
+    full = plan.model_copy(update={"recipe": recipe, "model": model})
+    now = Standing({PLAIN: full}, {}, frozenset(), {})
+    told = times(now, here.store, tmp_path)
+    assert told.left(now) == (20, 0)
+    assert told.source == f"from {tmp_path / 'ladder.json'} (4 runs side by side)"
+
+
+def test_lines_are_begun_only_if_all_of_them_fit(here: Reproduction) -> None:
+    """The four runs of a seed take 4 x 15 s; what is done in this call must not be broken off between them."""
+    put(here, PLAIN)
+    cells = here.wanted(["barrier"])
+    now = here.standing(cells)
+    assert list(here._postponed(now, None)) == []
+    assert set(here._postponed(now, 100.0)) == {cell for cell in cells if cell.seed == 1}
+    assert list(here._postponed(now, 1000.0)) == []
+    assert list(here._postponed(now, 40.0)) == []  # no call of this length has time for them
