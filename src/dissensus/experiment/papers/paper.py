@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -47,6 +47,18 @@ class Paper:
             for one in self.experiments
             if (protocol is None or one.protocol == protocol) and (feeds is None or feeds in one.feeds)
         ]
+
+    def under(self, protocols: Collection[str]) -> Paper:
+        """The part of it that is run under these protocols.
+
+        >>> sorted(read_paper("basins").under(["audited"]).protocols)
+        ['audited']
+        """
+        return replace(
+            self,
+            protocols={name: one for name, one in self.protocols.items() if name in protocols},
+            experiments=tuple(one for one in self.experiments if one.protocol in protocols),
+        )
 
     def cells(self, protocol: str | None = None, feeds: str | None = None) -> list[Cell]:
         """The trainings that those experiments need, each once, seed by seed."""
