@@ -159,6 +159,18 @@ def test_mistakes_are_told_with_the_others(texts_source: dict[str, str], model: 
     assert message in str(told.value)
 
 
+def test_texts_are_not_mixed_and_their_features_are(texts_source: dict[str, str]) -> None:
+    data = Source(**texts_source).load()
+    asked = Comparison(
+        data=texts_source, model={"name": "fine-tuned"}, methods=["soft", "mixup"], recipe={"mixup": 0.1}
+    )
+    with pytest.raises(PlanError) as told:
+        asked.plans(data)
+    assert "recipe.mixup mixes features, but fine-tuned takes texts" in str(told.value)
+    assert "methods: mixup mixes features" in str(told.value)
+    assert len(Comparison(data=texts_source, methods=["soft", "mixup"], seeds=1).plans(data)) == 2
+
+
 def test_models_of_texts_are_for_texts(source: Source, data) -> None:
     for model in ({"name": "frozen"}, {"name": "owner/name"}):
         asked = Comparison(data=source.model_dump(exclude_defaults=True), model=model)

@@ -104,6 +104,11 @@ def test_tokens_are_not_mixed() -> None:
         prepare_by(Recipe(mixup=1.0), torch.zeros(1, 2, 3, dtype=torch.int32))
 
 
+def test_tokens_are_not_scaled() -> None:
+    with pytest.raises(InputError, match="mean and std scale images or features, but the inputs are tokens"):
+        prepare_by(Recipe(mean=[0.0], std=[1.0]), torch.zeros(1, 2, 3, dtype=torch.int32))
+
+
 def test_tokens_and_features_do_not_go_together() -> None:
     with pytest.raises(InputError, match=r"held_out must have items of the shape \(4,\)"):
         must_match("held_out", torch.zeros(1, 2, 3, dtype=torch.int32), torch.zeros(1, 4))

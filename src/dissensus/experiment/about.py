@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 PACKAGES = ("numpy", "scipy", "torch", "pydantic")
+WHERE_USED = ("transformers", "tokenizers")
 
 
 def about(seconds: float, model: nn.Module, source: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -28,7 +30,9 @@ def about(seconds: float, model: nn.Module, source: Mapping[str, Any] | None) ->
         "dissensus": dissensus.__version__,
         "commit": commit(),
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {
+            name: version(name) for name in (*PACKAGES, *(name for name in WHERE_USED if name in sys.modules))
+        },
         "platform": platform.platform(),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
         "threads": torch.get_num_threads(),

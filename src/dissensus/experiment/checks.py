@@ -127,3 +127,17 @@ def model_mistakes(data: Dataset, model: ModelPart, encoder: str | None = None) 
             make(model.name, data.array.shape[1:], data.votes.n_classes, **model.options)
     except InputError as error:
         yield Mistake(("model",), f"model: {error}")
+
+
+def mixing_mistakes(data: Dataset, model: ModelPart, methods: Iterable[str], recipe: RecipePart) -> Iterator[Mistake]:
+    """Methods and recipes that mix inputs which cannot be mixed."""
+    from dissensus.models.text import TEXT_MODELS
+
+    if not data.texts or model.name not in TEXT_MODELS or TEXT_MODELS[model.name].mixes:
+        return
+    why = f"mixes features, but {model.name} takes texts, and two texts have no middle. Leave it out, or use frozen."
+    if recipe.mixup:
+        yield Mistake(("recipe", "mixup"), f"recipe.mixup {why}")
+    for method in methods:
+        if METHODS[method].recipe.get("mixup"):
+            yield Mistake(("methods",), f"methods: {method} {why}")

@@ -201,4 +201,5 @@ class Comparison(Document):
             *checks.method_mistakes(data, self.methods, self.target, self.hold),
             *checks.recipe_mistakes(data, recipe),
             *checks.model_mistakes(data, model, self.data.encoder),
+            *checks.mixing_mistakes(data, model, self.methods, recipe),
         ]

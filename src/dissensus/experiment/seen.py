@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from dissensus.models.text import Encoder
-    from dissensus.models.text.sentences import Progress, Say
+    from dissensus.models.text.sentences import Progress
+    from dissensus.models.text.tokens import Say
 
 
 def chosen(name: str, options: Mapping[str, Any], data: Dataset, encoder: str | None = None) -> ModelPart:

@@ -152,6 +152,8 @@ def prepare_by(recipe: Recipe, inputs: Tensor) -> Normalise:
         return Normalise.by(recipe, inputs)
     if recipe.mixup:
         raise InputError("mixup mixes images or features, but the inputs are tokens of texts. Use Recipe(mixup=0).")
+    if recipe.mean is not None:
+        raise InputError("mean and std scale images or features, but the inputs are tokens of texts. Leave them out.")
     return AsTheyAre(torch.empty(0), torch.empty(0))
 
 

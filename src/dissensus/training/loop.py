@@ -80,9 +80,11 @@ def fit(
 ) -> Fitted:
     """Train a fresh model on what ``deliver(epoch)`` gives, epoch by epoch.
 
-    ``inputs`` are uint8 or float images (items, channels, height, width), or features (items, features). ``held_out``
-    is ``(inputs, human)``: items that are predicted after every epoch. ``select_on`` is another such pair, whose soft
-    NLL picks the best epoch; without it the held-out items do. ``progress`` is called with every row of the history.
+    ``inputs`` are uint8 or float images (items, channels, height, width), features (items, features), or tokens of
+    texts (items, 2, length): numbers in a vocabulary, and which of two texts they are in, -1 where it is over.
+    ``held_out`` is ``(inputs, human)``: items that are predicted after every epoch. ``select_on`` is another such pair,
+    whose soft NLL picks the best epoch; without it the held-out items do. ``progress`` is called with every row of the
+    history.
 
     The model trains on the device that ``make_model`` puts it on, with the number of threads that torch is set to;
     ``engine`` says by which techniques. With ``checkpoint`` the run leaves its state in a file every so often, and goes

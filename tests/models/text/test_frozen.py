@@ -43,6 +43,7 @@ def test_inputs_and_factory_go_together(encoder: Encoder, pairs: Texts, cache: P
         ({"pooling": "median"}, "unknown pooling 'median'"),
         ({"unit": "yes"}, "unknown unit 'yes'. Choose one of: True, False"),
         ({"length": 65}, "length is 65, but tiny-bert takes at most 64 tokens."),
+        ({"layers": -1}, "layers must be a whole number of at least 0, but is -1."),
         ({"length": 2.5}, "length must be a whole number of at least 8, but is 2.5."),
     ],
 )

@@ -45,7 +45,10 @@ def test_vectors_of_unit_length(encoder: Encoder, pairs: Texts, cache: Path) -> 
 
 def test_long_texts_are_cut(encoder: Encoder, cache: Path) -> None:
     a, b = Texts(["a man sleeps in the park ."]), Texts(["a man sleeps in the dog ."])
-    np.testing.assert_array_equal(sentence_features(a, encoder, length=5), sentence_features(b, encoder, length=5))
+    told: list[str] = []
+    cut = sentence_features(a, encoder, length=5, say=told.append)
+    np.testing.assert_array_equal(cut, sentence_features(b, encoder, length=5))
+    assert told == ["1 of 1 texts fill 5 tokens, where they are cut."]
     assert not np.array_equal(sentence_features(a, encoder), sentence_features(b, encoder))
 
 

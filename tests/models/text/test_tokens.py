@@ -24,6 +24,8 @@ def test_single_texts_have_one_part(encoder: Encoder, pairs: Texts) -> None:
 
 
 def test_of_a_long_pair_the_longer_text_is_cut(encoder: Encoder, pairs: Texts) -> None:
-    found = tokens(Texts(["a man sleeps in the park ."], ["no ."]), encoder, length=8)
+    told: list[str] = []
+    found = tokens(Texts(["a man sleeps in the park ."], ["no ."]), encoder, length=8, say=told.append)
+    assert told == ["1 of 1 pairs fill 8 tokens, where they are cut."]
     assert found.shape == (1, 2, 8)
     assert found[0, 1].tolist() == [0] * 5 + [1] * 3

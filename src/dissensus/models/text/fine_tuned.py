@@ -18,9 +18,9 @@ from dissensus.datasets import Texts
 from dissensus.models.classifier import Classifier, Shape, whole
 from dissensus.models.text.encoder import Encoder
 from dissensus.models.text.loading import load_model, load_tokenizer
-from dissensus.models.text.sentences import Progress, Say
+from dissensus.models.text.sentences import Progress
 from dissensus.models.text.spelling import spelt
-from dissensus.models.text.tokens import tokens
+from dissensus.models.text.tokens import Say, tokens
 
 
 @final
@@ -32,6 +32,7 @@ class FineTuned(Classifier):
     """
 
     version: ClassVar[int] = 1
+    mixes: ClassVar[bool] = False  # two texts have no middle
 
     def __init__(self, net: Any, padding: int, kind: Hashable, graphable: bool) -> None:
         super().__init__()
@@ -42,7 +43,7 @@ class FineTuned(Classifier):
 
     def forward(self, x: Tensor) -> Tensor:
         real = x[:, 0] >= 0
-        given = {"input_ids": torch.where(real, x[:, 0], self.padding), "attention_mask": self.mask(real)}
+        given = {"input_ids": x[:, 0].masked_fill(~real, self.padding), "attention_mask": self.mask(real)}
         if self.tells_parts:
             given["token_type_ids"] = x[:, 1].clamp(min=0)
         return self.net(**given).logits
@@ -85,7 +86,7 @@ class FineTuned(Classifier):
         **options: Any,
     ) -> NDArray[np.int32]:
         """What it is trained on: tokens, (items, 2, longest)."""
-        return tokens(texts, encoder, length)
+        return tokens(texts, encoder, length, say)
 
     @classmethod
     def factory(cls, encoder: Encoder, shape: Shape, n_classes: int, **options: Any) -> FineTuning:

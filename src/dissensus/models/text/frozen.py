@@ -14,8 +14,11 @@ from dissensus.base.errors import InputError
 from dissensus.datasets import Texts
 from dissensus.models.classifier import Classifier, Shape, is_image, whole
 from dissensus.models.text.encoder import Encoder
-from dissensus.models.text.sentences import POOLINGS, Progress, Say, Vectors, sentence_features
+from dissensus.models.text.sentences import POOLINGS, Progress, Vectors, sentence_features
 from dissensus.models.text.spelling import one_of, spelt
+from dissensus.models.text.tokens import Say
+
+HEAD = ("layers", "width", "dropout")  # options of the head; the others are of the features
 
 
 @final
@@ -31,6 +34,7 @@ class Frozen(Classifier):
     """
 
     version: ClassVar[int] = 1
+    mixes: ClassVar[bool] = True
 
     def __init__(self, shape: Shape, n_classes: int, layers: int = 1, width: int = 256, dropout: float = 0.5) -> None:
         super().__init__()
@@ -50,10 +54,10 @@ class Frozen(Classifier):
     @classmethod
     def spelt_out(cls, encoder: Encoder, **options: Any) -> dict[str, Any]:
         """The options with what they leave to the encoder: what a plan says of the model."""
-        head = {"layers", "width", "dropout"}
-        found = spelt("frozen", {"pooling": encoder.pooling, "unit": encoder.unit}, encoder, options, head)
+        found = spelt("frozen", {"pooling": encoder.pooling, "unit": encoder.unit}, encoder, options, HEAD)
         one_of("pooling", found["pooling"], POOLINGS)
         one_of("unit", found["unit"], (True, False))
+        cls.factory(encoder, (1,), 2, **{name: found[name] for name in HEAD if name in found})  # or what is wrong there
         return found
 
     @classmethod
@@ -74,7 +78,7 @@ class Frozen(Classifier):
 
     @classmethod
     def factory(cls, encoder: Encoder, shape: Shape, n_classes: int, **options: Any) -> Callable[[], Frozen]:
-        head = {name: value for name, value in options.items() if name in ("layers", "width", "dropout")}
+        head = {name: value for name, value in options.items() if name in HEAD}
         make = partial(cls, tuple(shape), n_classes, **head)
         with torch.device("meta"):  # every check, without memory or random numbers
             make()

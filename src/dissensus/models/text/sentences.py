@@ -18,10 +18,10 @@ from dissensus.base.files import written_whole
 from dissensus.datasets import Texts, data_folder
 from dissensus.models.text.encoder import Encoder
 from dissensus.models.text.loading import load_model, load_tokenizer
+from dissensus.models.text.tokens import Say, numbers
 
 Vectors: TypeAlias = NDArray[np.float32]
 Progress: TypeAlias = Callable[[int, int], object]
-Say: TypeAlias = Callable[[str], object]
 
 VERSION = 1  # of what the cache holds
 BATCH = 32  # texts; of the same length, so that almost nothing is padding
@@ -60,7 +60,7 @@ def sentence_features(
     path = cache_file(texts, encoder, **options)
     found = _kept(path, texts, say)
     if found is None:
-        found = _computed(texts, encoder, progress, **options)
+        found = _computed(texts, encoder, progress, say, **options)
         try:
             with written_whole(path) as part:
                 np.savez(part, allow_pickle=False, **found)
@@ -92,12 +92,13 @@ def encode(
     unit: bool,
     length: int,
     progress: Progress = lambda done, of: None,
+    say: Say = lambda line: None,
 ) -> Vectors:
     """A vector a text, (texts, width), in fp32, on the GPU where there is one."""
     tokenizer, model = load_tokenizer(encoder), load_model("AutoModel", encoder).eval()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model.to(device)
-    ids = tokenizer(list(texts), truncation=True, max_length=length, return_attention_mask=False)["input_ids"]
+    ids = numbers(tokenizer, texts, None, length, say)["input_ids"]
     order = sorted(range(len(ids)), key=lambda text: len(ids[text]))
     rows = []
     for first in range(0, len(order), BATCH):
@@ -112,13 +113,13 @@ def encode(
     return out
 
 
-def _computed(texts: Texts, encoder: Encoder, progress: Progress, **options: Any) -> dict[str, Vectors]:
+def _computed(texts: Texts, encoder: Encoder, progress: Progress, say: Say, **options: Any) -> dict[str, Vectors]:
     """Every text once: many pairs share a premise."""
     sides = {"first": texts.first} | ({} if texts.second is None else {"second": texts.second})
     place = {
         text: number for number, text in enumerate(dict.fromkeys(text for side in sides.values() for text in side))
     }
-    vectors = encode(list(place), encoder, progress=progress, **options)
+    vectors = encode(list(place), encoder, progress=progress, say=say, **options)
     return {name: vectors[[place[text] for text in side]] for name, side in sides.items()}
 
 
