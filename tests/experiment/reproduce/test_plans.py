@@ -38,6 +38,10 @@ def test_the_recipe_is_that_of_the_paper(paper: Paper) -> None:
     assert setting.defaults.model == "resnet18"
     assert setting.defaults.recipe["epochs"] == 200
     assert setting.seeds is None
+    assert setting.effort.precision == "tf32"
+    assert full(paper, "fp32").effort.precision == "fp32"
+    with pytest.raises(InputError, match="unknown precision of looks 'fp23'; did you mean 'fp32'"):
+        full(paper, "fp23")
 
 
 def test_a_paper_without_a_data_set_of_its_own_is_told() -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.base.errors import InputError
+from dissensus.base.errors import InputError, unknown
 from dissensus.datasets import load_images
 from dissensus.experiment.defaults import DEFAULTS, Defaults
 from dissensus.experiment.papers import PAPERS, Paper, read_paper
@@ -17,6 +17,7 @@ from dissensus.experiment.source import Source
 # A set that is not at hand -> those that are told from the items instead, each under its own name.
 STAND_INS = {"svhn": ("streetview", "dtd")}
 
+PRECISIONS = ("tf32", "fp32")
 SMOKE_SEEDS = 2  # the least that can be compared
 
 
@@ -45,14 +46,16 @@ class Setting:
     reliability: bool = True  # whether the lines of reliability diagrams are kept
 
 
-def full(paper: Paper) -> Setting:
-    """The paper's own data, model and recipe."""
+def full(paper: Paper, precision: str = "tf32") -> Setting:
+    """The paper's own data, model and recipe; ``precision`` is that of products inside models on a GPU."""
+    if precision not in PRECISIONS:
+        raise InputError(unknown("precision of looks", precision, PRECISIONS))
     if paper.data not in DEFAULTS:
         raise InputError(
             f"{paper.name} has no data set of its own with a model and a recipe; papers that have: "
             f"{', '.join(name for name in PAPERS if read_paper(name).data in DEFAULTS)}"
         )
-    return Setting(Source(name=paper.data), DEFAULTS[paper.data])
+    return Setting(Source(name=paper.data), DEFAULTS[paper.data], Effort(precision=precision))
 
 
 def smoke() -> Setting:

@@ -1,0 +1,70 @@
+"""The command: what it says before anything starts, and of mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dissensus.cli import main
+from dissensus.datasets import OFFICIAL
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """Exit code, and all that was said, in one line."""
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", *words])
+    said = capsys.readouterr()
+    return int(ended.value.code or 0), " ".join((said.out + said.err).split())
+
+
+def test_the_plan_comes_before_anything_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = told(
+        capsys, "basins", "--smoke", "--plan", "--only", "figure4,table6", "--store", str(tmp_path / "runs")
+    )
+    assert code == 0
+    assert "resampling published figure4 8 0 8" in said
+    assert "curvature-sweep published table6 16 0 16" in said
+    assert "30 runs: 0 done, 30 left." in said  # with the other ends of lines from four of them
+    assert "How long they take is not known yet" in said
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_budget_that_is_used_up_leaves_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--only", "figure4", "--seeds", "0", "--runs-only", "--budget", "0.1s", "--jobs", "1"]
+    code, said = told(capsys, "basins", "--smoke", *words, "--out", str(tmp_path))
+    assert code == 3
+    assert "The budget is used up: 0 of 7 runs done, 7 left" in said
+    assert not (tmp_path / "index.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["basin"], "unknown paper 'basin'; did you mean 'basins'?"),
+        (["basins", "--smoke", "--seeds", "0-x"], "--seeds takes seeds (0,3,5) or a span of them (0-4)"),
+        (["basins", "--smoke", "--seeds", "4-0"], "but was given '4-0'"),
+        (["basins", "--smoke", "--seeds", "7"], "nothing is run for that: the paper under the protocol any"),
+        (["basins", "--smoke", "--only", "tabel1"], "did you mean 'table1'?"),
+        (["basins", "--smoke", "--protocol", "strict"], "unknown protocol 'strict'"),
+        (["basins", "--smoke", "--budget", "soon"], "a budget is a span of time"),
+        (["basins", "--from", "nowhere"], "nowhere is no folder; one with the results of a paper was expected"),
+        (["basins", "--from", "nowhere", "--plan"], "--from and --plan do not go together"),
+        (["basins", "--results-only", "--runs-only"], "--results-only and --runs-only do not go together"),
+    ],
+)
+def test_mistakes_are_told(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = told(capsys, *words, *([] if "--from" in words else ["--store", str(tmp_path)]))
+    assert code == 2
+    assert message in said
+
+
+def test_without_a_gpu_it_says_what_can_be_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("this machine has one")
+    if not OFFICIAL["cifar10h"].there:
+        pytest.skip("DISSENSUS_DATA names no folder with cifar10h")
+    code, said = told(capsys, "basins", "--only", "table1", "--seeds", "0", "--store", str(tmp_path))
+    assert code == 2
+    assert "25 runs of basins are left, which need a CUDA GPU, and this machine has none" in said
