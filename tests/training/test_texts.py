@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ from dissensus.base.streams import key, permutation
 from dissensus.datasets import Texts
 from dissensus.delivery import Multipass, Soft
 from dissensus.models.text import FineTuning, find_encoder, tokens
-from dissensus.training import Checkpoint, Fitted, Recipe, Stopped, fit
+from dissensus.training import Checkpoint, Engine, Fitted, Job, Recipe, Stopped, fit, fit_many
 from dissensus.training.inputs import cut
 from dissensus.votes import Votes
 
@@ -125,21 +127,28 @@ def test_bf16_trains_on_a_cpu_too(make, x, votes) -> None:
     assert next(fitted.model.parameters()).dtype == torch.float32
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_on_a_gpu_it_is_the_same_run(make, x, votes) -> None:
-    """Without dropout, whose draws are another machine's, the numbers agree with those of a CPU; with graphs too."""
-    make.net.config.hidden_dropout_prob = 0.0
+GPU = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 
-    def still():
-        model = make()
-        for module in model.modules():
-            if isinstance(module, torch.nn.Dropout):
-                module.p = 0.0
-            if hasattr(module, "attention_dropout") or hasattr(module, "dropout_prob"):
-                module.attention_dropout = module.dropout_prob = 0.0
-        return model
 
-    cpu = run(still, x, Soft(votes))
-    gpu = run(lambda: still().cuda(), x, Soft(votes))
+@pytest.mark.parametrize("graph", [pytest.param(graph, marks=GPU) for graph in (False, True)])
+def test_without_dropout_a_gpu_gives_what_a_cpu_gives(tiny_encoder: Path, x, votes, tmp_path: Path, graph) -> None:
+    folder = Path(shutil.copytree(tiny_encoder, tmp_path / "still"))
+    config = json.loads((folder / "config.json").read_text())
+    still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (folder / "config.json").write_text(json.dumps(config | still))
+    make = FineTuning(find_encoder(folder), 3)
+    cpu = run(make, x, Soft(votes))
+    gpu = run(lambda: make().cuda(), x, Soft(votes), engine=Engine(graph=graph))
     np.testing.assert_allclose(gpu.last.logits, cpu.last.logits, atol=2e-2)
+
+
+@pytest.mark.parametrize("width", [pytest.param(width, marks=GPU) for width in (1, 3)])
+def test_on_a_gpu_runs_with_dropout_are_the_same_alone_and_side_by_side(make, x, votes, width) -> None:
+    def job(seed: int) -> Job:
+        deliver = Multipass(votes, seed=seed)
+        return Job(lambda: make().cuda(), x, deliver, RECIPE, seed, held_out=(x, votes.frequencies()))
+
+    together = fit_many([job(seed) for seed in range(4)], width=width)
+    for seed, found in enumerate(together):
+        (alone,) = fit_many([job(seed)])
+        np.testing.assert_allclose(found.last.logits, alone.last.logits, atol=2e-2)
