@@ -106,3 +106,28 @@ def test_stand_ins_and_made_up_sets() -> None:
         made = outside_images(name, IMAGES, QUICK)
         assert made.shape == IMAGES.shape
         assert not np.array_equal(made, IMAGES)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_a_gpu_finds_the_same(tmp_path: Path) -> None:
+    """All that is looked for at once, the line to a second model too."""
+
+    def found(device: str) -> dict:
+        models = Models(tmp_path / device)
+        models.save("b" * 16, "best", a_model(1).to(device))
+        ends = Ends("a" * 16, (("b" * 16, True),), models)
+        look = Look(
+            "small-cnn", QUICK, ("all", "disputed"), True, ("dtd", "cifar100"), True, True, True, lines=1, ends=ends
+        )
+        model = a_model(0).to(device)
+        subject = Subject(model, floats, IMAGES, HUMAN, IMAGES[::-1].copy(), HUMAN.argmax(1))
+        return {
+            (one.name,) if isinstance(one, Kept) else one.subject: one.array if isinstance(one, Kept) else one.value
+            for one in look(subject)
+        }
+
+    here, there = found("cpu"), found("cuda")
+    assert here.keys() == there.keys()
+    for about, value in here.items():
+        np.testing.assert_allclose(there[about], value, rtol=0.02, atol=0.02, err_msg=str(about))
