@@ -1,0 +1,101 @@
+"""Downstream: risk against coverage, from stored predictions.
+
+A user who may leave hard items to people answers the items that the model is surest of. Which labels make a model whose
+surest answers are right? Risk is how often an answer is not the class with most votes; *soft* risk how often a person,
+asked at random, would contradict it (:func:`~dissensus.metrics.soft_risk_coverage`).
+
+**Rule** (each word by :mod:`~dissensus.experiment.studies.finding`; soft against majority labels, at the best epoch,
+plain; margins .01). Per data set and model:
+
+- Soft labels make answers **safer** if the area under the curve of soft risk is lower, **less safe** if it is higher,
+  **as safe** if it is the same; else it is undecided. Risk against the class with most votes is told beside it.
+- They put the items in a **better order** if the excess area is lower: what is left when accuracy is taken out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from dissensus.evaluation.score import plain_probs, tempered_probs
+from dissensus.experiment.studies.finding import BEYOND_CLASS, Contrast, Finding, class_doubt, decide
+from dissensus.experiment.studies.score import Score, Scores
+from dissensus.experiment.studies.study import Study
+from dissensus.metrics import accuracy, excess_aurc, risk_coverage, soft_risk_coverage
+from dissensus.records import StoredRun
+from dissensus.records.record import Checkpoint
+
+COVERAGES = tuple(share / 10 for share in range(1, 11))
+JUDGED = ("soft_aurc", "aurc", "excess_aurc")
+CHECKPOINTS: tuple[Checkpoint, ...] = ("best", "last")
+
+
+def coverage(runs: Iterable[StoredRun]) -> list[Score]:
+    """The curves of runs that were given all votes, at ten coverages, with their areas."""
+    return [row for run in runs if run.plan["votes"] == "all" and run.plan["hold"] == 1 for row in _rows(run)]
+
+
+def judge(rows: Sequence[Score]) -> list[Finding]:
+    """Soft labels against majority labels, and the hard deliveries against soft labels where they were run."""
+    found: list[Finding] = []
+    for metric in JUDGED:
+        for tempered in (False, True):
+            scores = Scores(rows).where(checkpoint="best", tempered=tempered)
+            found += decide([*_contrasts(scores, metric)], metric, tempered)
+    return found
+
+
+def verdicts(findings: Sequence[Finding]) -> list[str]:
+    """The rule's sentences, data set by data set."""
+    return [sentence for data in dict.fromkeys(one.data for one in findings) for sentence in _told(data, findings)]
+
+
+def _rows(run: StoredRun) -> Iterator[Score]:
+    plan, said = run.plan, run.predictions
+    human, labels = said["counts"] / said["counts"].sum(1, keepdims=True), said["labels"]
+    for checkpoint in CHECKPOINTS:
+        for tempered, probs_of in ((False, plain_probs), (True, tempered_probs)):
+            probs = probs_of(run, checkpoint)
+            curve, soft = risk_coverage(probs, labels), soft_risk_coverage(probs, human)
+            hits = accuracy(probs, labels)
+            values = {"accuracy": hits, BEYOND_CLASS: hits - np.bincount(labels).max() / len(labels)}
+            values |= {"aurc": curve.area, "excess_aurc": excess_aurc(probs, labels), "soft_aurc": soft.area}
+            values |= {f"risk at {share:g}": curve.at(share) for share in COVERAGES}
+            values |= {f"soft risk at {share:g}": soft.at(share) for share in COVERAGES}
+            yield Score(
+                plan["data"]["name"],
+                plan["model"]["name"],
+                plan["method"],
+                plan["seeds"]["split"],
+                "votes",
+                checkpoint,
+                tempered,
+                len(labels),
+                values,
+            )
+
+
+def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
+    for data in scores.names("data"):
+        for model in scores.where(data=data).names("condition"):
+            here = scores.where(data=data, condition=model)
+            doubt, soft = class_doubt(here.where(method="majority")), here.where(method="soft")[metric]
+            for method in here.names("method"):
+                if method != "soft":
+                    other = here.where(method=method)[metric]
+                    yield Contrast(f"{data}, {model}", "risk against coverage", "soft", method, soft, other, doubt)
+
+
+def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
+    here = {(one.second, one.metric): one for one in findings if one.data == data and not one.tempered}
+    soft, plain, order = (here["majority", metric] for metric in JUDGED)
+    words = {-1: "safer", 1: "less safe", 0: "as safe" if soft.same else "not shown to be safer or less safe"}
+    beside = f"area of soft risk {soft.first_mean:.3f} against {soft.second_mean:.3f}, of risk {plain.first_mean:.3f} "
+    beside += f"against {plain.second_mean:.3f}"
+    yield f"{data}: soft labels make answers {words[soft.side]} than majority labels ({beside})."
+    words = {-1: "better", 1: "worse", 0: "equally good" if order.same else "undecided"}
+    yield f"{data}: the order of items is {words[order.side]} (excess area {order.difference:+.4f})."
+
+
+STUDY = Study("coverage", "Are the surest answers of a model safer with soft labels?", judge, verdicts)

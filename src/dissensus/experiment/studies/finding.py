@@ -1,0 +1,167 @@
+"""From scores, seed by seed, to findings, by one rule for all studies.
+
+The rule. Two arms are compared on the same seeds: same items, same initial weights, same batches. The difference is a
+mean over seeds with its 95 % interval. They *differ* ("higher", "lower": the first arm's) where Wilcoxon's two-sided
+test gives p < .05, and are the *same* where the test of equivalence within the metric's margin does, each after Holm
+over all comparisons of a data set on that metric; "within the margin" is added where both hold, and where neither does
+it is *undecided*. It is undecided too, with the reason, where a model has learnt nothing and so can lose nothing by its
+labels: majority labels, where they are compared, do not beat the most frequent class by five points of accuracy; where
+they are not, soft labels do not beat the shares of the classes, said of every item, by .025 of KL. Margins and guards
+are those of the claims on the paper.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.base.files import written_whole
+from dissensus.experiment.studies.score import Scores
+from dissensus.metrics import METRICS
+from dissensus.stats import equivalence, holm, paired_bootstrap, wilcoxon
+
+MARGINS = {
+    "kl": 0.025,
+    "entropy_correlation": 0.05,
+    "accuracy": 0.02,
+    "aurc": 0.01,
+    "soft_aurc": 0.01,
+    "excess_aurc": 0.01,
+}
+ALPHA = 0.05
+# What a model has learnt, as metrics: accuracy beyond the most frequent class, KL below that of the classes' shares.
+BEYOND_CLASS, BEYOND_SHARES = "beyond_class", "beyond_shares"
+LEAST = {BEYOND_CLASS: 0.05, BEYOND_SHARES: 0.025}
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """What is compared with what: a score a seed of each side, paired."""
+
+    data: str
+    question: str
+    first: str
+    second: str
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    doubt: str = ""  # why nothing can follow from it, if so
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the seeds say of a contrast: the first arm less the second."""
+
+    data: str
+    question: str
+    metric: str
+    tempered: bool
+    first: str
+    second: str
+    seeds: int
+    first_mean: float
+    second_mean: float
+    difference: float
+    low: float
+    high: float
+    p_differ: float
+    p_same: float
+    margin: float
+    word: str  # higher, lower, same, undecided; or higher, lower within the margin
+    doubt: str
+
+    @property
+    def side(self) -> int:
+        """1 or -1 where the arms differ, else 0."""
+        return {"higher": 1, "lower": -1}.get(self.word.split()[0], 0)
+
+    @property
+    def beyond(self) -> int:
+        """The same, where the difference is not shown to lie within the margin."""
+        return 0 if self.same else self.side
+
+    @property
+    def same(self) -> bool:
+        return self.word == "same" or self.word.endswith("within the margin")
+
+    def __str__(self) -> str:
+        """
+        >>> told = decide([Contrast("mine", "votes", "five", "all", np.arange(8.0) + 1.1, np.arange(8.0))], "kl")
+        >>> print(told[0])
+        mine, votes: KL of five less that of all +1.1 [+1.1, +1.1]: higher
+        """
+        title = METRICS[self.metric].title if self.metric in METRICS else self.metric
+        told = f"{title}{' (tempered)' if self.tempered else ''} of {self.first} less that of {self.second}"
+        spread = f"{self.difference:+.3g} [{self.low:+.3g}, {self.high:+.3g}]"
+        return f"{self.data}, {self.question}: {told} {spread}: {self.word}{f' ({self.doubt})' if self.doubt else ''}"
+
+
+def decide(contrasts: Sequence[Contrast], metric: str, tempered: bool = False) -> list[Finding]:
+    """The rule above, for one metric; contrasts of one data set are one family."""
+    found: dict[int, Finding] = {}
+    for data in dict.fromkeys(contrast.data for contrast in contrasts):
+        places = [place for place, contrast in enumerate(contrasts) if contrast.data == data]
+        family = [contrasts[place] for place in places]
+        differ = holm([wilcoxon(one.a, one.b).pvalue for one in family])
+        alike = holm([equivalence(one.a, one.b, margin=MARGINS[metric]).pvalue for one in family])
+        for place, one, p_differ, p_same in zip(places, family, differ, alike, strict=True):
+            found[place] = _finding(one, metric, tempered, float(p_differ), float(p_same))
+    return [found[place] for place in range(len(contrasts))]
+
+
+def class_doubt(majority: Scores) -> str:
+    """Why a comparison with this arm of majority labels would show nothing, if so."""
+    learnt = float(majority[BEYOND_CLASS].mean())
+    if learnt >= LEAST[BEYOND_CLASS]:
+        return ""
+    return f"majority labels beat the most frequent class by {100 * learnt:.1f} points of accuracy, not by five"
+
+
+def shares_doubt(soft: Scores) -> str:
+    """Why a comparison with this arm of soft labels, and no hard one, would show nothing, if so."""
+    learnt = float(soft[BEYOND_SHARES].mean())
+    if learnt >= LEAST[BEYOND_SHARES]:
+        return ""
+    return f"soft labels beat the shares of the classes by {learnt:.3f} of KL, not by .025"
+
+
+def write_findings(path: str | os.PathLike[str], findings: Sequence[Finding]) -> None:
+    """A finding a line; numbers to six digits, which is more than the seeds can tell."""
+    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Finding)], lineterminator="\n")
+        writer.writeheader()
+        for finding in findings:
+            writer.writerow({name: f"{v:.6g}" if isinstance(v, float) else v for name, v in asdict(finding).items()})
+
+
+def _finding(one: Contrast, metric: str, tempered: bool, p_differ: float, p_same: float) -> Finding:
+    spread = paired_bootstrap(one.a, one.b)
+    return Finding(
+        data=one.data,
+        question=one.question,
+        metric=metric,
+        tempered=tempered,
+        first=one.first,
+        second=one.second,
+        seeds=len(one.a),
+        first_mean=float(one.a.mean()),
+        second_mean=float(one.b.mean()),
+        difference=spread.mean,
+        low=spread.low,
+        high=spread.high,
+        p_differ=p_differ,
+        p_same=p_same,
+        margin=MARGINS[metric],
+        word="undecided" if one.doubt else _word(spread.mean, p_differ < ALPHA, p_same < ALPHA),
+        doubt=one.doubt,
+    )
+
+
+def _word(difference: float, differs: bool, same: bool) -> str:
+    if not differs:
+        return "same" if same else "undecided"
+    return ("higher" if difference > 0 else "lower") + (" within the margin" if same else "")

@@ -1,0 +1,192 @@
+r"""Expertise where annotators are known: what happens when those who agree least with the others are removed?
+
+An annotator's agreement is the mean, over their votes, of the share of the other votes on the item that say the same,
+drawn towards that of all by ten imagined votes, so that a few votes do not decide:
+:math:`(\sum_v s_v + 10\,\bar s) / (n + 10)`. It is taken from training and selection items alone. Who agrees least is
+removed first, as long as no more than a quarter of those items' votes go; HS-Brexit then loses one of its six.
+
+=============== =========================================================================
+everybody       all votes
+least agreeing  without the annotators who agree least
+at random       without annotators who are drawn at random, up to the same share of votes
+=============== =========================================================================
+
+Models are judged by everybody and, beside it, by those who were kept (both on evaluation items). To remove people who
+disagree changes what is called the truth: only the first kind of judges says whether it helps to predict people.
+
+**Rule** (each word by :mod:`~dissensus.experiment.studies.finding`; KL, entropy correlation, accuracy, at the best
+epoch, judged by everybody). Per data set:
+
+- Claims S1, S2 and S3 **hold** with the votes of a condition as in :mod:`~dissensus.experiment.studies.claims`.
+- Removal **strengthens** S1 or S2 if soft labels gain more over majority labels without the least agreeing than without
+  as many at random, **weakens** it if less, **leaves** it if the gains are the same; else it is undecided.
+- To remove the least agreeing **helps** a method if its KL is lower than without as many at random, and **hurts** it if
+  it is higher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.base.errors import InputError
+from dissensus.base.streams import permutation
+from dissensus.datasets import Dataset, load
+from dissensus.experiment.parts import parts
+from dissensus.experiment.studies.claims import claims_told
+from dissensus.experiment.studies.finding import Contrast, Finding, class_doubt, decide, shares_doubt
+from dissensus.experiment.studies.score import Score, Scores
+from dissensus.experiment.studies.study import Say, Study, quiet
+from dissensus.experiment.studies.trial import SELECT, TEST, People, Setting, measured, setting, trial
+from dissensus.votes import Votes
+from dissensus.votes.table import offsets_of
+
+NAMES = ("popquorn-offensiveness", "md-agreement", "hs-brexit")
+CONDITIONS = ("everybody", "least agreeing", "at random")
+TOLD = dict(zip(CONDITIONS, ("with all votes", "without the least agreeing", "without some at random"), strict=True))
+METHODS = ("soft", "majority")
+JUDGED = ("kl", "entropy_correlation", "accuracy")
+SHARE = 0.25  # of the votes, at most
+IMAGINED = 10  # votes
+
+
+def agreement(votes: Votes) -> NDArray[np.float64]:
+    """(annotators,): how far each agrees with the others; the mean of all for who shares no item with anybody.
+
+    >>> votes = Votes.from_records(items=[0, 0, 0, 1, 1, 1], labels=[1, 1, 0] * 2, annotators=list("abe") * 2)
+    >>> agreement(votes).round(3)
+    array([0.361, 0.361, 0.278])
+    """
+    cast = _annotators(votes)
+    others = np.repeat(votes.votes_per_item - 1, votes.votes_per_item)
+    item = np.repeat(np.arange(votes.n_items), votes.votes_per_item)
+    same = votes.counts()[item, votes.codes] - 1
+    told = others > 0
+    share = same[told] / others[told]
+    number = votes.n_annotators
+    sums, times = (np.bincount(cast[told], weights, minlength=number or 0) for weights in (share, None))
+    return (sums + IMAGINED * share.mean()) / (times + IMAGINED)
+
+
+def without(votes: Votes, annotators: NDArray[np.int64]) -> Votes:
+    """The same items without the votes of these annotators; an item may lose all.
+
+    >>> votes = Votes.from_records(items=[7, 7, 8], labels=[1, 0, 1], annotators=["ann", "eve", "eve"])
+    >>> without(votes, np.array([1])).counts()
+    array([[0, 1],
+           [0, 0]])
+    """
+    cast = _annotators(votes)
+    stays = ~np.isin(cast, annotators)
+    item = np.repeat(np.arange(votes.n_items), votes.votes_per_item)
+    offsets = offsets_of(np.bincount(item[stays], minlength=votes.n_items))
+    return replace(votes, codes=votes.codes[stays], offsets=offsets, annotators=cast[stays])
+
+
+def first_of(votes: Votes, order: NDArray[np.int64], share: float = SHARE) -> NDArray[np.int64]:
+    """The annotators that come first in this order and cast no more than this share of the votes; at least one.
+
+    >>> votes = Votes.from_records(items=[0, 0, 1, 1], labels=[0, 1, 0, 1], annotators=["a", "b", "a", "c"])
+    >>> first_of(votes, np.array([1, 0, 2]), share=0.3)
+    array([1])
+    """
+    cast = np.bincount(_annotators(votes), minlength=len(order))[order]
+    return order[: max(1, int((np.cumsum(cast) <= share * votes.n_votes).sum()))]
+
+
+def least_agreeing(data: Dataset, seeds: Sequence[int], how: Setting | None = None, say: Say = quiet) -> list[Score]:
+    """Data whose votes say who cast them."""
+    how = how or setting(data)
+    data = how.see(data)
+    votes, everybody = data.votes, People.of("everybody", data)
+    rows = []
+    for seed in seeds:
+        split = parts(data, TEST, SELECT, seed)
+        looked_at = votes.take(np.sort(np.concatenate([split.train, split.select])))
+        least = first_of(looked_at, np.argsort(agreement(looked_at), kind="stable"))
+        random = first_of(looked_at, permutation(votes.n_annotators or 0, seed, "annotators removed"))
+        given = dict(zip(CONDITIONS, (votes, without(votes, least), without(votes, random)), strict=True))
+        judges = everybody, People.of("those kept", data, given["least agreeing"])
+        for condition, left in given.items():
+            for method in METHODS:
+                said = trial(data, left, method, seed, how)
+                for people in judges:
+                    rows += measured(said, people, data=data.name, condition=condition, method=method, seed=seed)
+        say(f"{data.name}, seed {seed}")
+    return rows
+
+
+def make(seeds: Sequence[int], say: Say = quiet) -> list[Score]:
+    """The three sets of texts whose annotators are known."""
+    return [row for name in NAMES for row in least_agreeing(load(name), seeds, say=say)]
+
+
+def judge(rows: Sequence[Score]) -> list[Finding]:
+    """Every comparison that the rule needs, judged by everybody; and the same, judged by those who were kept."""
+    found: list[Finding] = []
+    for metric in JUDGED:
+        for tempered in (False, True):
+            for against in ("everybody", "those kept"):
+                scores = Scores(rows).where(checkpoint="best", tempered=tempered, against=against)
+                found += decide([*_contrasts(scores, metric, against)], metric, tempered)
+    return found
+
+
+def verdicts(findings: Sequence[Finding]) -> list[str]:
+    """The rule's sentences, data set by data set."""
+    names = dict.fromkeys(one.data for one in findings if one.data.endswith("everybody"))
+    return [sentence for data in names for sentence in _told(data, findings)]
+
+
+def _contrasts(scores: Scores, metric: str, against: str) -> Iterator[Contrast]:
+    for name in scores.names("data"):
+        data, here = f"{name}, judged by {against}", scores.where(data=name)
+        soft, majority = (
+            {condition: here.where(condition=condition, method=method) for condition in CONDITIONS}
+            for method in METHODS
+        )
+        doubts = {condition: class_doubt(majority[condition]) for condition in CONDITIONS}
+        for condition in CONDITIONS:
+            pair = soft[condition][metric], majority[condition][metric]
+            yield Contrast(data, f"votes of {condition}", "soft", "majority", *pair, doubts[condition])
+        doubt = doubts["least agreeing"] or doubts["at random"]
+        learnt = shares_doubt(soft["least agreeing"]) or shares_doubt(soft["at random"])
+        for method, arm, why in (("soft", soft, learnt), ("majority", majority, doubt)):
+            pair = arm["least agreeing"][metric], arm["at random"][metric]
+            yield Contrast(data, f"{method} labels", "least agreeing", "at random", *pair, why)
+        gains = [soft[removed][metric] - majority[removed][metric] for removed in CONDITIONS[1:]]
+        yield Contrast(data, "soft less majority", "least agreeing", "at random", gains[0], gains[1], doubt)
+
+
+def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
+    here = {
+        (one.question, one.first, one.second, one.metric, one.tempered): one for one in findings if one.data == data
+    }
+    for condition in CONDITIONS:
+        yield f"{data}: {TOLD[condition]} {claims_told(here, f'votes of {condition}')}."
+    for claim, metric, better in (("S1", "kl", -1), ("S2", "entropy_correlation", 1)):
+        change = here["soft less majority", "least agreeing", "at random", metric, False]
+        words = {better: "strengthens", -better: "weakens", 0: "leaves" if change.same else "is not shown to change"}
+        yield f"{data}: to remove the least agreeing {words[change.side]} {claim}."
+    for method in METHODS:
+        change = here[f"{method} labels", "least agreeing", "at random", "kl", False]
+        words = {
+            -1: "helps",
+            1: "hurts",
+            0: "makes no difference to" if change.same else "is not shown to help or hurt",
+        }
+        yield f"{data}: to remove the least agreeing {words[change.side]} {method} labels on KL."
+
+
+def _annotators(votes: Votes) -> NDArray[np.int32]:
+    if votes.annotators is None:
+        raise InputError("who agrees least can be said only where votes say who cast them, and these do not.")
+    return votes.annotators
+
+
+STUDY = Study(
+    "least-agreeing", "Does it help to remove the annotators who agree least with the others?", judge, verdicts, make
+)

@@ -1,0 +1,158 @@
+"""Votes that are unreliable rather than divided: synthetic annotators on real items, the truth known.
+
+The texts are real; what people think of them is taken from their votes, in one of two ways, and then is the truth:
+
+============ ===============================================================================
+divided      the shares of the votes: people see an item differently, and rightly so
+agreed       the class with most votes: there is one answer, as in tasks that expect consensus
+============ ===============================================================================
+
+Five of twenty synthetic annotators vote on every item, who see a class as the truth has it and then say it:
+
+============ ===============================================================================
+reliable     all say what they see, but for 5 % of errors
+half noisy   ten of the twenty say anything, whatever they see
+============ ===============================================================================
+
+Models are judged by the truth. A third arm tries the classical remedy: soft labels from the estimate of Dawid and
+Skene, which weighs annotators by their confusions and presumes that there is one answer.
+
+**Rule** (each word by :mod:`~dissensus.experiment.studies.finding`; KL, entropy correlation where the truth is divided,
+accuracy, at the best epoch). Per data set, truth and pool:
+
+- Claims S1, S2 and S3 **hold** as in :mod:`~dissensus.experiment.studies.claims`; soft labels **lose** where S1 fails.
+- Noise **changes** S1 if what soft labels gain on KL differs between the reliable and the half noisy pool.
+- Dawid and Skene **mend** soft labels if their KL is lower than that of the plain ones, and **spoil** them if higher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dissensus.base.arrays import Simplex
+from dissensus.base.streams import permutation
+from dissensus.datasets import Dataset, load
+from dissensus.experiment.studies.claims import claims_told
+from dissensus.experiment.studies.finding import Contrast, Finding, class_doubt, decide, shares_doubt
+from dissensus.experiment.studies.score import Score, Scores
+from dissensus.experiment.studies.study import Say, Study, quiet
+from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
+from dissensus.votes.synthetic import Annotator, annotate, noisy, reliable
+
+NAMES = ("chaosnli-snli", "md-agreement")
+POOLS = ("reliable", "half noisy")
+TRUTHS = ("divided", "agreed")
+ARMS = {"soft": ("soft", "shares"), "majority": ("majority", "shares"), "dawid-skene": ("soft", "dawid-skene")}
+VOTES, ANNOTATORS = 5, 20
+MOST = 3_000  # items
+JUDGED = ("kl", "entropy_correlation", "accuracy")
+
+
+def unreliable_annotators(
+    data: Dataset, seeds: Sequence[int], how: Setting | None = None, say: Say = quiet
+) -> list[Score]:
+    """What the votes on ``data`` say is taken for the truth, on which synthetic annotators vote.
+
+    Of a large data set 3,000 items are used, which take minutes.
+    """
+    how = how or setting(data)
+    data = some(how.see(data), MOST)
+    rows = []
+    for seed in seeds:
+        for kind, truth in truths(data.votes.frequencies()).items():
+            judges = People.true("truth", truth)
+            for name, annotators in pools(data.votes.n_classes).items():
+                votes = annotate(truth, annotators, VOTES, seed, classes=data.votes.classes, items=data.votes.items)
+                for arm, (method, target) in ARMS.items():
+                    said = trial(data, votes, method, seed, how, target=target)
+                    place = {"data": data.name, "condition": f"{kind}, {name}", "method": arm, "seed": seed}
+                    rows += measured(said, judges, **place)
+        say(f"{data.name}, seed {seed}")
+    return rows
+
+
+def truths(human: Simplex) -> dict[str, Simplex]:
+    """The shares as they are, and the class with the largest share alone, the first of equals."""
+    return {"divided": human, "agreed": np.eye(human.shape[1])[human.argmax(1)]}
+
+
+def pools(n_classes: int) -> dict[str, list[Annotator]]:
+    """Twenty annotators each."""
+    good = [reliable(f"reliable {number}", n_classes) for number in range(ANNOTATORS)]
+    bad = [noisy(f"noisy {number}", n_classes) for number in range(ANNOTATORS // 2)]
+    return {"reliable": good, "half noisy": good[: ANNOTATORS - len(bad)] + bad}
+
+
+def make(seeds: Sequence[int], say: Say = quiet) -> list[Score]:
+    """A hundred votes an item on three classes, and five on two."""
+    return [row for name in NAMES for row in unreliable_annotators(load(name), seeds, say=say)]
+
+
+def some(data: Dataset, items: int) -> Dataset:
+    """At most so many items, drawn once for all seeds; groups may be parted by this, since the rest is not used."""
+    if len(data) <= items:
+        return data
+    at = np.sort(permutation(len(data), 0, "some items")[:items])
+    labels, groups = (None if part is None else part[at] for part in (data.labels, data.groups))
+    return replace(data, inputs=data.array[at], votes=data.votes.take(at), labels=labels, groups=groups)
+
+
+def judge(rows: Sequence[Score]) -> list[Finding]:
+    """Every comparison that the rule needs; a data set with one kind of truth is a family."""
+    found: list[Finding] = []
+    for metric in JUDGED:
+        for tempered in (False, True):
+            scores = Scores(rows).where(checkpoint="best", tempered=tempered)
+            found += decide([*_contrasts(scores, metric)], metric, tempered)
+    return found
+
+
+def verdicts(findings: Sequence[Finding]) -> list[str]:
+    """The rule's sentences, for each data set and kind of truth."""
+    return [sentence for data in dict.fromkeys(one.data for one in findings) for sentence in _told(data, findings)]
+
+
+def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
+    for data in scores.names("data"):
+        for kind in TRUTHS:
+            if kind == "agreed" and metric == "entropy_correlation":
+                continue  # one answer has no entropy
+            name, gains, doubts = f"{data}, {kind}", [], []
+            for pool in POOLS:
+                here = scores.where(data=data, condition=f"{kind}, {pool}")
+                soft, majority, estimated = (here.where(method=method) for method in ARMS)
+                doubts.append(class_doubt(majority))
+                gains.append(soft[metric] - majority[metric])
+                yield Contrast(
+                    name, f"{pool} annotators", "soft", "majority", soft[metric], majority[metric], doubts[-1]
+                )
+                pair = estimated[metric], soft[metric]
+                yield Contrast(name, f"{pool} annotators", "dawid-skene", "soft", *pair, shares_doubt(soft))
+            first, second = POOLS[::-1]
+            yield Contrast(name, "soft less majority", first, second, gains[1], gains[0], doubts[0] or doubts[1])
+
+
+def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
+    here = {
+        (one.question, one.first, one.second, one.metric, one.tempered): one for one in findings if one.data == data
+    }
+    for pool in POOLS:
+        remedy = here[f"{pool} annotators", "dawid-skene", "soft", "kl", False]
+        mends = {-1: "mends", 1: "spoils", 0: "neither mends nor spoils for certain"}[remedy.side]
+        claims = claims_told(here, f"{pool} annotators")
+        yield f"{data}, {pool} annotators: {claims}; the estimate of Dawid and Skene {mends} soft labels."
+    change = here["soft less majority", "half noisy", "reliable", "kl", False]
+    told = {1: "takes from", -1: "adds to", 0: "leaves" if change.same else "is not shown to change"}[change.side]
+    yield f"{data}: noise {told} what soft labels gain on KL."
+
+
+STUDY = Study(
+    "unreliable-annotators",
+    "Do soft labels lose where votes are unreliable rather than divided?",
+    judge,
+    verdicts,
+    make,
+)

@@ -1,0 +1,20 @@
+from dataclasses import replace
+
+from dissensus.experiment.studies import careful_annotators as study
+
+
+def test_both_kinds_of_people_judge_all_arms(small):
+    careful = replace(small.data, name="careful", votes=small.data.votes.subsample(4, seed=5))
+    rows = study.careful_annotators(careful, small.data, [0, 1], small.how)
+    assert len(rows) == 2 * 3 * 2 * 2 * 4
+    assert {row.against for row in rows} == {"crowd", "careful"}
+    told = study.verdicts(study.judge(rows))
+    assert len(told) == 2 * (3 + 1 + 2)
+    assert told[0].startswith("varierr, judged by crowd: with careful votes S1 ")
+
+
+def test_as_many_votes_of_the_crowd_are_drawn_anew_for_each_seed(small):
+    careful = replace(small.data, votes=small.data.votes.subsample(4, seed=5))
+    rows = study.careful_annotators(careful, small.data, [0], small.how)
+    kl = {row.condition: row.values["kl"] for row in rows if row.method == "soft" and row.against == "crowd"}
+    assert len(set(kl.values())) == 3

@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+from dissensus.experiment import compare
+from dissensus.experiment.studies import coverage as study
+from dissensus.metrics import aurc, soft_aurc, softmax
+from dissensus.records import RunStore
+
+
+@pytest.fixture(scope="module")
+def runs(tiny, source, tmp_path_factory):
+    store = RunStore(tmp_path_factory.mktemp("runs"))
+    both = tiny.model_copy(update={"methods": ("majority", "soft")})
+    compare(both.plans(source.load()), source, store, jobs=1)
+    return [store.read(name) for name in store.names()]
+
+
+def test_curves_are_those_of_the_stored_predictions(runs):
+    rows = study.coverage(runs)
+    assert len(rows) == len(runs) * 4
+    run, row = runs[0], rows[0]
+    said = run.predictions
+    probs, human = softmax(said["best_logits"]), said["counts"] / said["counts"].sum(1, keepdims=True)
+    assert row.values["aurc"] == pytest.approx(aurc(probs, said["labels"]))
+    assert row.values["soft_aurc"] == pytest.approx(soft_aurc(probs, human))
+    assert row.values["risk at 1"] == pytest.approx(1 - row.values["accuracy"])
+    sure = np.argsort(-probs.max(1), kind="stable")[: round(0.5 * len(probs))]
+    wrong = (probs.argmax(1) != said["labels"])[sure]
+    assert row.values["risk at 0.5"] == pytest.approx(wrong.mean())
+
+
+def test_soft_labels_are_judged_against_majority_labels(runs):
+    findings = study.judge(study.coverage(runs))
+    assert {(one.first, one.second) for one in findings} == {("soft", "majority")}
+    safe, order = study.verdicts(findings)
+    assert "soft labels make answers" in safe
+    assert "the order of items is" in order
