@@ -131,8 +131,8 @@ Model = Annotated[
     typer.Option(
         "--model",
         metavar="NAME|FOLDER|OWNER/NAME",
-        help="small-cnn, mlp, resnet18; for texts frozen, fine-tuned, or a Hugging Face model to fine-tune, by its folder "
-        "or hub name. By default that of the data's papers, or by the inputs.",
+        help="small-cnn, mlp, resnet18; for texts frozen, fine-tuned, or a Hugging Face model to fine-tune, by its "
+        "folder or hub name. By default that of the data's papers, or by the inputs.",
     ),
 ]
 EncoderAt = Annotated[
@@ -1127,6 +1127,8 @@ def _encode(plan: Plan, data: Dataset, encoder: str | None, quiet: bool) -> None
         task = bars.add_task("Encoding the texts", total=None, visible=False)
 
         def progress(done: int, of: int) -> None:
+            if not (quiet or err.is_terminal or bars.tasks[task].visible):
+                err.print(f"Encoding {of:,} texts, once ...", highlight=False)
             bars.update(task, completed=done, total=of, visible=True)
 
         encoded(plan.model, data, encoder, progress, _tell_note)

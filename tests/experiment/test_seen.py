@@ -129,7 +129,7 @@ def test_what_models_see(texts_source: dict[str, str]) -> None:
     source = Source(**texts_source)
     data = source.load()
     assert isinstance(data.inputs, Texts)
-    kinds = {"frozen": ((48, 64), np.float32, Frozen), "fine-tuned": ((48, 2, 13), np.int32, FineTuned)}
+    kinds = {"frozen": ((48, 64), np.float32, Frozen), "fine-tuned": ((48, 2, 16), np.int32, FineTuned)}
     for name, (shape, dtype, kind) in kinds.items():
         model = chosen(name, {}, data, source.encoder)
         found = seen(model, data, source.encoder)

@@ -85,7 +85,7 @@ class FineTuned(Classifier):
         length: int,
         **options: Any,
     ) -> NDArray[np.int32]:
-        """What it is trained on: tokens, (items, 2, longest)."""
+        """What it is trained on: tokens, (items, 2, places)."""
         return tokens(texts, encoder, length, say)
 
     @classmethod

@@ -18,14 +18,16 @@ Say: TypeAlias = Callable[[str], object]
 def tokens(
     texts: Texts, encoder: Encoder, length: int | None = None, say: Say = lambda line: None
 ) -> NDArray[np.int32]:
-    """(items, 2, longest): for every place of a text its number in the vocabulary, and which of the two texts it is in.
+    """(items, 2, places): for every place of a text its number in the vocabulary, and which of the two texts it is in.
 
-    -1 where a text is over. Of a pair that is longer than ``length``, the longer text is cut; ``say`` is told how many.
+    As many places as the longest takes, up to a multiple of 16, by which a GPU reads faster; -1 where a text is over.
+    Of a pair that is longer than ``length``, the longer text is cut; ``say`` is told how many.
     """
     found = numbers(load_tokenizer(encoder), texts.first, texts.second, length or encoder.length, say)
     rows = found["input_ids"]
     parts = found.get("token_type_ids") or [[0] * len(row) for row in rows]
-    out = np.full((len(rows), 2, max(map(len, rows))), -1, np.int32)
+    places = min(-(-max(map(len, rows)) // 16) * 16, encoder.most)
+    out = np.full((len(rows), 2, places), -1, np.int32)
     for item, (row, part) in enumerate(zip(rows, parts, strict=True)):
         out[item, 0, : len(row)], out[item, 1, : len(row)] = row, part
     return out
