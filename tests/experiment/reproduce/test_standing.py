@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from torch import nn
 
 from dissensus.experiment.papers import Cell
 from dissensus.experiment.reproduce import Reproduction, Standing, counts
+from dissensus.experiment.reproduce.lines import Models
+from dissensus.experiment.reproduce.look import Look
 from dissensus.experiment.reproduce.standing import times
 from dissensus.records import RunStore, write_run
 
@@ -55,6 +58,19 @@ def test_what_is_there_is_done(here: Reproduction) -> None:
 def test_a_run_without_what_was_to_be_kept_is_made_again(here: Reproduction) -> None:
     put(here, FEW)
     assert now_of(here, FEW).again == {FEW: "it was made without train logits"}
+
+
+def test_a_line_that_nobody_drew_is_drawn_by_its_second_end(here: Reproduction) -> None:
+    """Both runs are there, and their weights, but the look inside the second one failed."""
+    first, second = (Cell("published", "soft", "all", 1, 0, reorder) for reorder in (0, 500))
+    for cell in (first, second):
+        put(here, cell)
+        for weights in ("best", "last"):
+            Models.beside(here.store).save(here.plans[cell].name, weights, nn.Linear(2, 2))
+    here.looks[here.plans[first].name] = Look("small-cnn", here.setting.effort)  # nothing else is asked of it
+    now = now_of(here, first, second)
+    assert now.again == {second: "nobody drew the line to it from soft"}
+    assert now.done == {first}
 
 
 def test_times_come_from_runs_of_the_store(here: Reproduction) -> None:

@@ -47,6 +47,8 @@ def standing(plans: Mapping[Cell, Plan], looks: Mapping[str, Look], paper: Paper
             for cell in (line.first, line.second):
                 if cell in there and not models.has(there[cell]):
                     again.setdefault(cell, "its weights are gone, and a model that is still to be made needs them")
+            if line.first in there and line.second in there and not {line.first, line.second} & again.keys():
+                again[line.second] = f"nobody drew the line to it from {line.first.method}"  # a look that failed
     return Standing(plans, looks, frozenset(there.keys() - again.keys()), again)
 
 
