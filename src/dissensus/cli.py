@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dissensus.datasets import Dataset
     from dissensus.experiment import Comparison, Event, Outcome, Plan, Source
     from dissensus.experiment.papers import Evidence, Paper
-    from dissensus.experiment.reproduce import Reproduction, Standing
+    from dissensus.experiment.reproduce import Reproduction, Several, Standing
     from dissensus.records import Diagnosis, RunStore, StoredRun
     from dissensus.votes.summary import Summary
 
@@ -457,10 +457,17 @@ def diagnose(
 @app.command(
     epilog="Examples: [bold]dissensus reproduce basins --plan[/bold]; "
     "[bold]dissensus reproduce basins --only table1 --seeds 0-4 --budget 9m[/bold]; "
-    "[bold]dissensus reproduce basins --from results/basins[/bold]; [bold]dissensus reproduce basins --smoke[/bold]"
+    "[bold]dissensus reproduce basins --from results/basins[/bold]; [bold]dissensus reproduce basins --smoke[/bold]; "
+    "[bold]dissensus reproduce soft-labels --protocol frozen[/bold]"
 )
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="basins: arXiv 2605.20642, on CIFAR-10H.")],
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER",
+            help="basins: arXiv 2605.20642, on CIFAR-10H; soft-labels: arXiv 2511.14117, on images and texts.",
+        ),
+    ],
     plan: Annotated[
         bool, typer.Option("--plan", help="Say what would run and how long it takes; run nothing.")
     ] = False,
@@ -469,7 +476,12 @@ def reproduce(
         typer.Option("--only", metavar="A,B,...", help="Runs of these tables, figures or experiments: table1,figure4."),
     ] = None,
     protocol: Annotated[
-        str, typer.Option("--protocol", help="published (as the paper), audited (its weaknesses mended), or all.")
+        str,
+        typer.Option(
+            "--protocol",
+            help="Of basins: published (as the paper), audited (its weaknesses mended). Of soft-labels: a data set, a "
+            "model or both, such as hs-brexit, frozen, hs-brexit-frozen. By default all.",
+        ),
     ] = "all",
     seeds: Annotated[
         str | None, typer.Option("--seeds", metavar="A-B|A,B,...", help="Runs of these seeds: 0-4, or 0,3,5.")
@@ -526,16 +538,16 @@ def reproduce(
         _write_paper(Evidence.read(results), told, folder or results, results, as_json, quiet)
         return
     _need("train", *([] if plan or runs_only else ["report"]))
-    from dissensus.experiment.reproduce import Reproduction, full
-    from dissensus.experiment.reproduce import smoke as small
+    from dissensus.experiment.reproduce import opened
     from dissensus.records import RunStore
 
     end = _end(budget)
     out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / told.name)
     kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
     with _waiting("Reading the data", quiet):
-        repeated = Reproduction.open(told, small() if smoke else full(told), kept)
-        chosen = repeated.wanted(_listed(only) or [], None if protocol == "all" else protocol, _seed_set(seeds))
+        under = None if protocol == "all" else protocol
+        repeated = opened(told, kept, under, small=smoke)
+        chosen = repeated.wanted(_listed(only) or [], under, _seed_set(seeds))
         now = repeated.standing(chosen)
     if plan:
         _show_plan(repeated, now, as_json)
@@ -543,7 +555,8 @@ def reproduce(
     code = 0 if results_only else _make(repeated, now, end, jobs, width, quiet)
     if not runs_only:
         with _waiting("Collecting", quiet):
-            evidence = repeated.collect()
+            there = (out_folder / "runs.csv").exists() and not smoke
+            evidence = repeated.collect(Evidence.read(out_folder) if there else None)
             evidence.write(out_folder)
         _write_paper(evidence, told, out_folder, out_folder, as_json, quiet)
     if code:
@@ -949,11 +962,11 @@ def _refuse_together(others: Mapping[str, bool], option: str, given: bool) -> No
 # --- repeating a paper ------------------------------------------------------------------------------------------------
 
 
-def _show_plan(repeated: Reproduction, now: Standing, as_json: bool) -> None:
+def _show_plan(repeated: Reproduction | Several, now: Standing, as_json: bool) -> None:
     from dissensus.experiment.reproduce import counts
 
     rows = counts(now, repeated.paper)
-    seconds, untimed = (times := repeated.times(now)).left(now)
+    left = repeated.left(now)
     if as_json:
         _print_json(
             {
@@ -961,9 +974,10 @@ def _show_plan(repeated: Reproduction, now: Standing, as_json: bool) -> None:
                 "done": len(now.done),
                 "left": len(now.left),
                 "again": len(now.again),
-                "seconds_left": seconds,
-                "looks_not_timed": untimed,
-                "source": times.source,
+                "seconds_left": left.seconds,
+                "looks_not_timed": left.looks,
+                "runs_not_timed": left.runs,
+                "source": left.source,
                 "experiments": [asdict(row) for row in rows],
             }
         )
@@ -979,7 +993,7 @@ def _show_plan(repeated: Reproduction, now: Standing, as_json: bool) -> None:
         out.print(escape(line), highlight=False, soft_wrap=True)
 
 
-def _told_standing(repeated: Reproduction, now: Standing) -> Iterator[str]:
+def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[str]:
     """How far it is, and what is left: two or three lines."""
     from dissensus.experiment.budget import told
 
@@ -987,16 +1001,19 @@ def _told_standing(repeated: Reproduction, now: Standing) -> Iterator[str]:
     yield f"{_many(len(now.plans), 'run')}: {len(now.done)} done, {len(now.left)} left{again}."
     if not now.left:
         return
-    times = repeated.times(now)
-    seconds, untimed = times.left(now)
-    if seconds is None:
-        yield f"How long they take is not known yet: {times.source}."
+    left = repeated.left(now)
+    if left.seconds is None:
+        yield f"How long they take is not known yet: {left.source}."
         return
-    without = f"; without the looks inside {_many(untimed, 'model')}, which nobody has timed yet" if untimed else ""
-    yield f"About {told(seconds)} are left{without} ({times.source})."
+    lacking = [f"{_many(left.runs, 'run')} of other kinds"] * bool(left.runs)
+    lacking += [f"the looks inside {_many(left.looks, 'model')}"] * bool(left.looks)
+    without = f"; without {' and '.join(lacking)}, which nobody has timed yet" if lacking else ""
+    yield f"About {told(left.seconds)} are left{without} ({left.source})."
 
 
-def _make(repeated: Reproduction, now: Standing, end: float | None, jobs: int, width: int, quiet: bool) -> int:
+def _make(
+    repeated: Reproduction | Several, now: Standing, end: float | None, jobs: int, width: int, quiet: bool
+) -> int:
     """What is left; returns the exit code."""
     from dissensus.experiment.run import device
 
@@ -1005,6 +1022,7 @@ def _make(repeated: Reproduction, now: Standing, end: float | None, jobs: int, w
             f"{_many(len(now.left), 'run')} of {repeated.paper.name} are left, which need a CUDA GPU, and this machine "
             "has none. Without one: --smoke tries everything on small data, --plan says what would run, --results-only "
             "collects what is in the store, and --from rebuilds all from results."
+            + ("" if repeated.paper.data else " Models of texts that need none: --protocol frozen.")
         )
     if not quiet:
         for line in _told_standing(repeated, now):
@@ -1023,17 +1041,19 @@ def _make(repeated: Reproduction, now: Standing, end: float | None, jobs: int, w
 
 def _write_paper(evidence: Evidence, paper: Paper, folder: Path, notes: Path, as_json: bool, quiet: bool) -> None:
     """Judge the claims, and write ledger and page; evidence is all that it takes."""
-    from dissensus.experiment.claims import answer, judge_claims, read_claims, rules
-    from dissensus.report.paper import read_notes, write_paper_page
+    from dissensus.experiment.claims import answer, enough_by_set, judge_claims, read_claims, rules
+    from dissensus.report.paper import page_of, read_notes
+    from dissensus.report.paper.ledger import SIGNS
 
     with _waiting("Judging", quiet):
         ledger = judge_claims(evidence, paper)
         ledger.write(folder)
     sentences = answer(ledger, evidence)
-    other_data = any(about.get("data", paper.data) != paper.data for about in evidence.about.values())
+    meant = {run: paper.protocols[cell.protocol].data for run, cell in evidence.runs.items()}
+    other_data = any(evidence.about[run].get("data", data) != data for run, data in meant.items())
     banner = SMOKE if other_data else ""
     with _waiting("Drawing the page", quiet):
-        written = write_paper_page(
+        written = page_of(paper)(
             evidence,
             ledger,
             paper,
@@ -1042,6 +1062,7 @@ def _write_paper(evidence: Evidence, paper: Paper, folder: Path, notes: Path, as
             rules={claim.name: rules(claim) for claim in read_claims(paper.name).claims},
             notes=read_notes(notes),
             banner=banner,
+            **({} if paper.data else {"enough": enough_by_set(evidence)}),
         )
     views = list(dict.fromkeys(row.view for row in ledger))
     claims = list(dict.fromkeys(row.claim for row in ledger))
@@ -1049,10 +1070,17 @@ def _write_paper(evidence: Evidence, paper: Paper, folder: Path, notes: Path, as
         verdicts = {claim: {view: ledger.row(claim, view).verdict for view in views} for claim in claims}
         _print_json({"runs": len(evidence.runs), "answer": sentences, "verdicts": verdicts, "page": str(written)})
         return
-    rows = [
-        [f"{claim} {ledger.row(claim).title}", *(ledger.row(claim, view).verdict for view in views)] for claim in claims
-    ]
-    _show_table(f"{paper.title}, from {_many(len(evidence.runs), 'run')}", ["claim", *views], rows)
+    titled = {row.claim: f"{row.claim} {row.title}" for row in ledger}
+    title = f"{paper.title}, from {_many(len(evidence.runs), 'run')}"
+    if len(views) > len(claims):  # a line a data set and model that was run
+        run = [view for view in views if any(row.seeds for row in ledger.under(view))]
+        rows = [[view, *(SIGNS[ledger.row(claim, view).verdict] for claim in claims)] for view in run]
+        _show_table(title, ["", *claims], rows)
+        legend = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+        out.print("\n".join(["", *map(escape, titled.values()), legend]), highlight=False)
+    else:
+        rows = [[titled[claim], *(ledger.row(claim, view).verdict for view in views)] for claim in claims]
+        _show_table(title, ["claim", *views], rows)
     out.print()
     for sentence in [*([banner] if banner else []), *sentences]:
         out.print(escape(sentence), highlight=False)

@@ -13,6 +13,7 @@ from dissensus.experiment.claims.claim import Claim, Claims, Part, View, parse_c
 from dissensus.experiment.claims.enough import Enough, votes_enough
 from dissensus.experiment.claims.judge import judge_claims
 from dissensus.experiment.claims.ledger import Judged, Ledger, Measured, Row, Verdict
+from dissensus.experiment.claims.soft_labels_answer import enough_by_set
 from dissensus.experiment.claims.words import rules
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Verdict",
     "View",
     "answer",
+    "enough_by_set",
     "judge_claims",
     "parse_claims",
     "read_claims",

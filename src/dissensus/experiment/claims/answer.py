@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from dissensus.experiment.claims.claim import metric_title
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Judged, Ledger, Measured, Row
+from dissensus.experiment.claims.soft_labels_answer import soft_labels_answer
 from dissensus.experiment.papers import Evidence
 
 FIRST_ASKED = ("audited", "published")
@@ -18,7 +19,7 @@ COUNTED = ("published", "audited", "last")
 
 
 def answer(ledger: Ledger, evidence: Evidence) -> list[str]:
-    """Few votes, all votes, which hard delivery, whether it is sharpness, and how sure all that is.
+    """Of Basins: few votes, all votes, which hard delivery, whether it is sharpness, and how sure all that is.
 
     >>> from dissensus.experiment.claims.judge import judge_claims
     >>> from dissensus.experiment.papers import read_paper
@@ -26,6 +27,8 @@ def answer(ledger: Ledger, evidence: Evidence) -> list[str]:
     >>> print(answer(judge_claims(nothing, read_paper("basins")), nothing)[0])
     With few votes an item, whether hard labels beat soft ones is not known yet: nothing was run (B4).
     """
+    if ledger.paper == "soft-labels":
+        return soft_labels_answer(ledger, evidence)
     return [_few(ledger), _all(ledger), _which(ledger), _sharpness(ledger), _how_sure(ledger, evidence)]
 
 

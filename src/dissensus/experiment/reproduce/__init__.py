@@ -7,6 +7,8 @@
 ``lines``        models that wait for the one at the other end of a line
 ``standing``     what is done and what is left, and how long that takes
 ``reproduction`` all of it together, and making what is left
+``several``      a paper on several data sets and with several models
+``yardsticks``   what people and guesses score, and entropy where people disagree
 ``collect``      from a store to evidence, with ``gains`` and ``across`` for numbers of two runs
 ================ =====================================================================================================
 
@@ -15,8 +17,19 @@ From the evidence on (:mod:`dissensus.experiment.papers`, :mod:`dissensus.experi
 
 from __future__ import annotations
 
+from dissensus.experiment.papers import Paper
 from dissensus.experiment.reproduce.reproduction import Reproduction
 from dissensus.experiment.reproduce.setting import Setting, full, smoke
+from dissensus.experiment.reproduce.several import TRIED, Several, protocols_like
 from dissensus.experiment.reproduce.standing import Standing, counts
+from dissensus.records import RunStore
 
-__all__ = ["Reproduction", "Setting", "Standing", "counts", "full", "smoke"]
+__all__ = ["Reproduction", "Setting", "Several", "Standing", "counts", "full", "opened", "protocols_like", "smoke"]
+
+
+def opened(paper: Paper, store: RunStore, protocol: str | None = None, small: bool = False) -> Reproduction | Several:
+    """A paper and what it is repeated on: one data set and model, or several; ``small`` for a test of everything."""
+    if paper.data:
+        return Reproduction.open(paper, smoke() if small else full(paper), store)
+    protocols = list(TRIED) if small and protocol is None else protocols_like(paper, protocol)
+    return Several.open(paper, store, protocols, small)

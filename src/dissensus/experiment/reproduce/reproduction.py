@@ -17,7 +17,7 @@ from dissensus.experiment.reproduce.lines import Models, drawn, joined, lines_of
 from dissensus.experiment.reproduce.look import Look, looks_of
 from dissensus.experiment.reproduce.plans import plans_of
 from dissensus.experiment.reproduce.setting import Setting
-from dissensus.experiment.reproduce.standing import Standing, Times, standing, times
+from dissensus.experiment.reproduce.standing import Left, Standing, Times, standing, times
 from dissensus.experiment.sweep import Outcome, Say, compare
 from dissensus.records import RunStore, StoredRun
 
@@ -87,6 +87,12 @@ class Reproduction:
     def times(self, now: Standing) -> Times:
         return times(now, self.store)
 
+    def left(self, now: Standing) -> Left:
+        """How long what is left takes."""
+        known = self.times(now)
+        seconds, looks = known.left(now)
+        return Left(seconds, looks, len(now.left) if seconds is None else 0, known.source)
+
     def carry_out(
         self,
         now: Standing,
@@ -149,8 +155,8 @@ class Reproduction:
             else:
                 spent += seconds or 0.0
 
-    def collect(self) -> Evidence:
-        """What was measured in all runs of the paper that are in the store."""
+    def collect(self, before: Evidence | None = None) -> Evidence:
+        """What was measured in all runs of the paper that are in the store, and nothing that was ``before``."""
         from dissensus.experiment.reproduce.collect import collect
 
         return collect(self)

@@ -15,12 +15,16 @@ from dissensus.experiment.papers import Cell, Evidence, Paper, Protocol
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.reproduction import Reproduction
 from dissensus.experiment.reproduce.setting import SMOKE_SEEDS, Setting
-from dissensus.experiment.reproduce.standing import Standing
+from dissensus.experiment.reproduce.standing import Left, Standing
 from dissensus.experiment.source import Source
 from dissensus.experiment.sweep import Outcome, Say
 from dissensus.records import RunStore
 
-SMALL = Source(name="glyphs", options={"items": 160, "votes": 100})
+SMALL = Source(name="glyphs", options={"items": 160, "votes": 75})
+TRIED = (
+    "cifar10h-small-cnn",
+    "chaosnli-snli-frozen",
+)  # protocols of a small test: one with fewer votes, one with a sweep
 
 
 @dataclass(frozen=True)
@@ -76,18 +80,16 @@ class Several:
             {cell: why for one in several for cell, why in one.again.items()},
         )
 
-    def seconds_left(self, now: Standing) -> tuple[float | None, int, str]:
-        """How long what is left takes, as far as it is known; of how many runs it is not; and where that comes from."""
-        known, unknown_runs, sources = 0.0, 0, []
-        for part, mine in self._shared_out(now.left):
-            times = part.times(here := part.standing(mine))
-            seconds, _ = times.left(here)
-            if seconds is None:
-                unknown_runs += len(mine)
-            else:
-                known += seconds
-                sources.append(times.source)
-        return (known if sources else None), unknown_runs, "; ".join(dict.fromkeys(sources))
+    def left(self, now: Standing) -> Left:
+        """How long what is left takes: the sum of what is known."""
+        several = [part.left(part.standing(mine)) for part, mine in self._shared_out(now.left)]
+        known = [one for one in several if one.seconds is not None]
+        return Left(
+            sum(one.seconds or 0.0 for one in known) if known else None,
+            sum(one.looks for one in several),
+            sum(one.runs for one in several),
+            "; ".join(dict.fromkeys(one.source for one in known or several)),
+        )
 
     def carry_out(
         self,
@@ -114,9 +116,14 @@ class Several:
             )
         return made
 
-    def collect(self) -> Evidence:
-        """What was measured in all runs of the paper that are in the store."""
-        found = Evidence({})
+    def collect(self, before: Evidence | None = None) -> Evidence:
+        """What was measured in all runs of the paper that are in the store, and what was ``before``.
+
+        Of that, runs that are no longer planned so are left out.
+        """
+        found = before or Evidence({})
+        names = {cell: plan.name for cell, plan in self.plans.items()}
+        found = found.only({run for run, cell in found.runs.items() if names.get(cell, run) == run})
         for part in self.parts.values():
             found = found.joined(part.collect())
         return found

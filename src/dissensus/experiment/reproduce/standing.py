@@ -70,6 +70,16 @@ class Times:
         return seconds, sum(one is None for one in known)
 
 
+@dataclass(frozen=True)
+class Left:
+    """How long what is left takes, as far as anybody has timed it."""
+
+    seconds: float | None
+    looks: int  # inside models, that are not in that
+    runs: int  # that are not in that
+    source: str  # where the numbers come from, in words
+
+
 def times(standing: Standing, store: RunStore, measured: Path = MEASURED) -> Times:
     """From runs of the store that were made alike; where there are none, from what was measured on a GPU before."""
     by_device: dict[str, list[tuple[float, float, Look | None]]] = {}

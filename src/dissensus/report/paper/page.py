@@ -78,7 +78,7 @@ def write_paper_page(
         "rule": rule(),
         "not_explained": NOT_EXPLAINED,
         "deviations": {words: [one for one in beside.deviations if one.kind == kind] for kind, words in KINDS.items()},
-        "about": _about(evidence.about.values()),
+        "about": about_runs(evidence.about.values()),
         "looks": looks(list(METHODS)),
         "glossary": METHODS,
         "called": called,
@@ -144,7 +144,7 @@ def _differences_csv(told: Sequence[Compared]) -> str:
     )
 
 
-def _about(told: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def about_runs(told: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """What was recorded of how the runs were made: each value with how often it occurs; and their time together."""
     seen: dict[str, Counter[str]] = {}
     seconds = 0.0

@@ -1,0 +1,144 @@
+"""Do soft labels keep what people disagree about, and how many votes does it take? From ledger and evidence alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from dissensus.experiment.claims.claim import metric_title, read_claims
+from dissensus.experiment.claims.enough import Enough, votes_enough
+from dissensus.experiment.claims.guard import lead
+from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Ledger, Row
+from dissensus.experiment.papers import Evidence, read_paper
+
+MEANS = ("mean-paper", "mean-fine-tuned", "mean-frozen")  # the first that was run is spoken of
+SWEPT = "mean-chaosnli-frozen"
+
+
+def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
+    """Distance to people, their uncertainty, what it costs, hard delivery, and votes needed.
+
+    >>> from dissensus.experiment.claims.judge import judge_claims
+    >>> nothing = Evidence({})
+    >>> print(soft_labels_answer(judge_claims(nothing, read_paper("soft-labels")), nothing)[0])
+    Whether soft labels bring models nearer to people (S1) is not known yet: nothing was run.
+    """
+    return [
+        _told(ledger, "S1", "soft labels bring models nearer to people", ", a temperature in both arms included"),
+        _told(ledger, "S2", "model entropy follows that of people more closely with soft labels"),
+        _told(ledger, "S5", "soft labels make models less falsely confident where people disagree most"),
+        _told(ledger, "S3", "accuracy stays the same"),
+        _told(ledger, "S4", "soft labels overfit less"),
+        _hard_delivery(ledger),
+        votes_sentence(evidence),
+        _how_sure(ledger, evidence),
+    ]
+
+
+def _told(ledger: Ledger, claim: str, what: str, more: str = "") -> str:
+    alone = [row for row in ledger if row.claim == claim and not row.view.startswith("mean-") and row.seeds]
+    if not alone:
+        return f"Whether {what} ({claim}) is not known yet: nothing was run."
+    counted = Counter(row.verdict for row in alone)
+    where = {verdict: [row.view for row in alone if row.verdict == verdict] for verdict in (SUPPORTED, CONTRADICTED)}
+    lines = [f"{verdict} on {', '.join(views)}" for verdict, views in where.items() if views]
+    lines += [f"undecided on {counted[UNDECIDED]}"] if counted[UNDECIDED] else []
+    mean = _mean_row(ledger, claim)
+    average = f"; on average {mean.verdict} ({mean.measured})" if mean is not None else ""
+    many = "data set and model" if len(alone) == 1 else "data sets and models"
+    return f"That {what}{more} ({claim}), of {len(alone)} {many}: {'; '.join(lines)}{average}."
+
+
+def _mean_row(ledger: Ledger, claim: str) -> Row | None:
+    rows = [ledger.row(claim, view) for view in MEANS]
+    return next((row for row in rows if row.seeds), None)
+
+
+def _hard_delivery(ledger: Ledger) -> str:
+    alone = [row for row in ledger if row.claim == "A3" and not row.view.startswith("mean-") and row.seeds]
+    few = [row for row in ledger if row.claim == "A4" and not row.view.startswith("mean-") and row.seeds]
+    if not alone:
+        return "Whether hard delivery helps on text is not known yet: nothing was run (A3, A4)."
+    helps = [row.view for row in alone if row.verdict == SUPPORTED]
+    hurts = [row.view for row in alone if row.verdict == CONTRADICTED]
+    told = [f"helps on {', '.join(helps)}" if helps else "is nowhere shown to help"]
+    told += [f"and loses to soft labels on {', '.join(hurts)}"] if hurts else []
+    return f"With all votes, hard delivery {' '.join(told)} (A3, {len(alone)} data sets and models); {_few(few)}."
+
+
+def _few(rows: Sequence[Row]) -> str:
+    if not rows:
+        return "with few votes it was not tried yet (A4)"
+    cells = [(row.view, cell) for row in rows for cell in row.deciding[0].cells]
+    helps = [f"{view} at {cell.cell}" for view, cell in cells if cell.verdict == SUPPORTED]
+    worse = sum(cell.verdict == CONTRADICTED for _, cell in cells)
+    gains = sorted(cell.mean for _, cell in cells if cell.mean is not None)
+    span = f"its soft NLL is better by {gains[0]:+.3f} to {gains[-1]:+.3f}" if gains else "no number"
+    where = f"it helps on {'; '.join(helps)}" if helps else "no cell shows that it helps"
+    against = f", and {worse} of {len(cells)} show the opposite" if worse else ""
+    return f"with 2 to 50 votes {where}{against}: {span} in {len(cells)} cells (A4, Holm over the ten of each set)"
+
+
+def enough_of(evidence: Evidence, method: str, protocols: Sequence[str] | None = None) -> list[Enough]:
+    """By metric, how many votes are enough with a method, on average over these protocols (all that were swept)."""
+    claims, paper = read_claims("soft-labels"), read_paper("soft-labels")
+    swept = next(one for one in paper.experiments if one.name == "votes")
+    numbers = [votes for votes in swept.votes if votes != "all"]
+    means = next(view for view in claims.views if view.name == SWEPT).mean_of
+    return [
+        votes_enough(
+            evidence,
+            metric,
+            margin,
+            protocols=list(protocols or means),
+            method=method,
+            votes=numbers,
+        )
+        for metric, margin in claims.enough.items()
+    ]
+
+
+def enough_by_set(evidence: Evidence) -> list[tuple[str, str, list[Enough]]]:
+    """For each data set that was swept and for their mean, method by method, how many votes are enough."""
+    swept = [one for one in read_paper("soft-labels").experiments if one.name == "votes"]
+    sets = {**{one.protocol: [one.protocol] for one in swept}, "mean": [one.protocol for one in swept]}
+    return [
+        (name, method, enough_of(evidence, method, several))
+        for name, several in sets.items()
+        for method in swept[0].methods
+    ]
+
+
+def votes_sentence(evidence: Evidence, method: str = "soft") -> str:
+    """For whoever pays for the votes."""
+    found = enough_of(evidence, method)
+    if any(one.votes is None for one in found):
+        return "How many votes an item are enough is not known yet: not all of these runs were made."
+    told = [f"{_votes(one.votes)} for {metric_title(one.metric)}" for one in found]
+    return (
+        f"Votes to pay for: training a small model on ChaosNLI with {method} labels, an item needs "
+        f"{', '.join(told[:-1])} and {told[-1]}; beyond that, votes up to a hundred buy no more than "
+        f"{', '.join(f'{one.margin:g} of {metric_title(one.metric)}' for one in found)}."
+    )
+
+
+def _votes(number: int | str | None) -> str:
+    if number == "all":
+        return "more than 50 votes"
+    return "1 vote" if number == 1 else f"{number} votes"
+
+
+def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
+    protocols = list(dict.fromkeys(cell.protocol for cell in evidence.runs.values()))
+    if not protocols:
+        return "How sure all that is: nothing was run yet."
+    guard = read_claims("soft-labels")["S1"].guard
+    assert guard is not None
+    leads = {name: lead(guard, name, "best", evidence) for name in protocols}
+    weak = [name for name, value in leads.items() if value is not None and value < guard.by]
+    seeds = len({cell.seed for cell in evidence.runs.values()})
+    told = (
+        f"{len(evidence.runs)} trainings, {seeds} seeds, {len(protocols)} of {len(read_paper('soft-labels').protocols)}"
+    )
+    kept = f" On {', '.join(weak)} the hard arm does not {guard.says}: there nothing is decided, whatever the numbers."
+    return f"All that rests on {told} data sets and models.{kept if weak else ''}"

@@ -1,0 +1,88 @@
+"""The page on soft labels: answer, ledger by data set and model, tables, learning curves, and votes needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dissensus.report.figures import looks, styled
+from dissensus.report.glossary import METHODS
+from dissensus.report.output import Files, picture, render, write_files
+from dissensus.report.paper.coverage import coverage
+from dissensus.report.paper.ledger import SIGNS, claims_of, views_of
+from dissensus.report.paper.page import about_runs, called
+from dissensus.report.paper.soft_labels.figures import learning_curves, votes_curves
+from dissensus.report.paper.soft_labels.tables import abstract_table, enough_table, protocol_table
+
+if TYPE_CHECKING:
+    from dissensus.experiment.claims import Enough, Ledger
+    from dissensus.experiment.papers import Paper
+    from dissensus.experiment.papers.evidence import Evidence
+
+FIGURES = {"figure1": learning_curves, "figure2": votes_curves}
+
+
+def write_soft_labels_page(
+    evidence: Evidence,
+    ledger: Ledger,
+    paper: Paper,
+    folder: str | os.PathLike[str],
+    *,
+    answer: Sequence[str] = (),
+    rules: Mapping[str, Sequence[str]] | None = None,
+    notes: Sequence[Any] = (),
+    banner: str = "",
+    enough: Sequence[tuple[str, str, Sequence[Enough]]] = (),
+) -> Path:
+    """``index.html`` in ``folder``, with ``tables/`` (CSV) and ``figures/`` (PNG and SVG) beside it.
+
+    As :func:`~dissensus.report.paper.write_paper_page`; what has not been run yet is said, and is no error. No tables
+    of the paper are known, so there are no differences that ``notes`` could explain. ``enough`` says for data sets and
+    methods how many votes are.
+    """
+    figures, files = _figures(evidence, paper)
+    made = {protocol: coverage(evidence, paper, protocol=protocol) for protocol in paper.protocols}
+    tables = {name: protocol_table(evidence, paper, name) for name in paper.protocols if made[name].done}
+    abstract = abstract_table(evidence, paper)
+    votes = enough_table(enough, paper.places["table2"], str(coverage(evidence, paper, "table2", None)))
+    for grid in (*tables.values(), abstract, votes):
+        files[f"tables/{grid.name}.csv"] = grid.csv().encode()
+    files["ledger.csv"] = ledger.to_csv().encode()
+    views = views_of(ledger)
+    content = {
+        "paper": paper,
+        "banner": banner,
+        "answer": list(answer),
+        "ledger": {"signs": SIGNS, "views": views, "claims": claims_of(ledger, rules or {})},
+        "alone": [view for view in views if view in paper.protocols],
+        "averages": [view for view in views if view not in paper.protocols],
+        "coverage": made,
+        "tables": tables,
+        "abstract": abstract,
+        "enough": votes,
+        "figures": figures,
+        "about": about_runs(evidence.about.values()),
+        "looks": looks(list(METHODS)),
+        "glossary": {name: METHODS[name] for name in ("majority", "label-smoothing", "soft", "sls", "multipass")},
+        "called": called,
+    }
+    files["index.html"] = render("paper/soft_labels/page.html.j2", content).encode()
+    write_files(files, Path(folder))
+    return Path(folder) / "index.html"
+
+
+def _figures(evidence: Evidence, paper: Paper) -> tuple[dict[str, Any], Files]:
+    content: dict[str, Any] = {}
+    files: Files = {}
+    with styled():
+        for place, draw in FIGURES.items():
+            drawn = draw(evidence, paper)
+            made = coverage(evidence, paper, place, None)
+            content[place] = {
+                "title": paper.places[place],
+                "picture": drawn and picture(files, place, drawn.figure, drawn.alt, drawn.caption),
+                "partly": f"{made.done} of {made.wanted} runs are made." if made.done < made.wanted else "",
+            }
+    return content, {f"figures/{name}": drawn for name, drawn in files.items()}
