@@ -64,8 +64,7 @@ class Seen(VotesTrainer):
         return found
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("delivery", [Soft, StochasticLabelSampling, Multipass])
+@pytest.mark.parametrize(("delivery", "workers"), [(Soft, 2), (StochasticLabelSampling, 0), (Multipass, 2)])
 def test_every_epoch_has_the_labels_of_its_delivery(
     model, tokenizer, items, tmp_path: Path, delivery: Any, workers: int
 ) -> None:
@@ -107,8 +106,10 @@ def test_the_stock_trainer_takes_rows_for_independent_classes_and_ours_does_not(
     assert ours.evaluate()["eval_loss"] == pytest.approx(both[1], rel=1e-4)
 
 
-@pytest.mark.parametrize("problem_type", [None, "multi_label_classification", "regression"])
-@pytest.mark.parametrize("delivery", [Soft, MajorityVote])
+@pytest.mark.parametrize(
+    ("delivery", "problem_type"),
+    [(Soft, None), (Soft, "regression"), (MajorityVote, "multi_label_classification")],
+)
 def test_the_loss_is_cross_entropy_whatever_the_model_thinks(
     model, tokenizer, items, tmp_path: Path, delivery: Any, problem_type: str | None
 ) -> None:
