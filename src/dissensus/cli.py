@@ -512,6 +512,9 @@ def reproduce(
     results_only: Annotated[
         bool, typer.Option("--results-only", help="Make no runs; collect and judge what is in the store.")
     ] = False,
+    look: Annotated[
+        str, typer.Option("--look", help="Precision inside models on a GPU, curvature above all: tf32, or fp32 (slow).")
+    ] = "tf32",
     jobs: Jobs = 2,
     width: Width = 4,
     as_json: Json = False,
@@ -546,7 +549,7 @@ def reproduce(
     kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
     with _waiting("Reading the data", quiet):
         under = None if protocol == "all" else protocol
-        repeated = opened(told, kept, under, small=smoke)
+        repeated = opened(told, kept, under, small=smoke, look=look)
         chosen = repeated.wanted(_listed(only) or [], under, _seed_set(seeds))
         now = repeated.standing(chosen)
     if plan:

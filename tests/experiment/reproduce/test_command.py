@@ -47,6 +47,7 @@ def test_a_budget_that_is_used_up_leaves_the_rest(tmp_path: Path, capsys: pytest
         (["basins", "--smoke", "--seeds", "7"], "nothing is run for that: the paper under the protocol any"),
         (["basins", "--smoke", "--only", "tabel1"], "did you mean 'table1'?"),
         (["basins", "--smoke", "--protocol", "strict"], "unknown protocol 'strict'"),
+        (["basins", "--look", "fp16"], "unknown precision of looks 'fp16'"),
         (["basins", "--smoke", "--budget", "soon"], "a budget is a span of time"),
         (["basins", "--from", "nowhere"], "nowhere is no folder; one with the results of a paper was expected"),
         (["basins", "--from", "nowhere", "--plan"], "--from and --plan do not go together"),

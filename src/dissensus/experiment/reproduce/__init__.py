@@ -27,9 +27,14 @@ from dissensus.records import RunStore
 __all__ = ["Reproduction", "Setting", "Several", "Standing", "counts", "full", "opened", "protocols_like", "smoke"]
 
 
-def opened(paper: Paper, store: RunStore, protocol: str | None = None, small: bool = False) -> Reproduction | Several:
-    """A paper and what it is repeated on: one data set and model, or several; ``small`` for a test of everything."""
+def opened(
+    paper: Paper, store: RunStore, protocol: str | None = None, small: bool = False, look: str = "tf32"
+) -> Reproduction | Several:
+    """A paper and what it is repeated on: one data set and model, or several; ``small`` for a test of everything.
+
+    ``look`` is the precision of products inside models on a GPU.
+    """
     if paper.data:
-        return Reproduction.open(paper, smoke() if small else full(paper), store)
+        return Reproduction.open(paper, smoke() if small else full(paper, look), store)
     protocols = list(TRIED) if small and protocol is None else protocols_like(paper, protocol)
     return Several.open(paper, store, protocols, small)
