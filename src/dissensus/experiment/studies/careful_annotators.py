@@ -12,6 +12,10 @@ hundred      all votes of the crowd
 Models are judged by both kinds of people: by the crowd's hundred and by the careful ones. About 98 items are evaluated
 a seed, so only large differences can be seen.
 
+What votes say can also be compared without any model: a few votes an item, taken for a prediction (drawn towards the
+classes' shares by one imagined vote, :func:`dissensus.targets.smoothed`), are judged on all items by the rest of the
+crowd, without those that were drawn.
+
 **Rule** (each word by :mod:`~dissensus.experiment.studies.finding`; KL, entropy correlation, accuracy, at the best
 epoch). For each kind of judges:
 
@@ -21,6 +25,8 @@ epoch). For each kind of judges:
   higher one, **as much** if the same; else it is undecided.
 - Expertise **changes** S1 or S2 if what soft labels gain over majority labels differs between careful votes and as many
   of the crowd; it **leaves them** if the gains are the same; else it is undecided.
+- Without a model, careful votes **say more, less or as much** of the crowd as its own if their KL is lower, higher or
+  the same. (Added after the models had been seen to learn too little to say, and before this was looked at.)
 """
 
 from __future__ import annotations
@@ -30,14 +36,17 @@ from collections.abc import Iterator, Sequence
 from dissensus.datasets import Dataset, experts_and_crowd
 from dissensus.experiment.studies.claims import claims_told
 from dissensus.experiment.studies.fewer_votes import as_many
-from dissensus.experiment.studies.finding import Contrast, Finding, class_doubt, decide, shares_doubt
+from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, by_place, class_doubt, decide, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Say, Study, quiet
 from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
+from dissensus.metrics import METRICS
+from dissensus.targets import smoothed
+from dissensus.votes import Votes
 
 CONDITIONS = ("careful", "as many", "hundred")
 METHODS = ("soft", "majority")
-JUDGED = ("kl", "entropy_correlation", "accuracy")
+ALONE = "votes alone"
 
 
 def careful_annotators(
@@ -56,7 +65,22 @@ def careful_annotators(
                 said = trial(crowd, votes, method, seed, how)
                 for people in judges:
                     rows += measured(said, people, data=careful.name, condition=condition, method=method, seed=seed)
+        rows += votes_alone(few, crowd, seed, careful.name)
         say(f"{careful.name}, seed {seed}")
+    return rows
+
+
+def votes_alone(few: Votes, crowd: Dataset, seed: int, name: str) -> list[Score]:
+    """What the votes themselves say of the rest of the crowd, item by item."""
+    drawn = as_many(crowd.votes, few.votes_per_item, seed=seed)
+    left = crowd.votes.counts() - drawn.counts()
+    rest = Votes.from_counts(left, classes=crowd.votes.classes, items=crowd.votes.items)
+    people = People.of("rest of the crowd", crowd, rest)
+    rows = []
+    for condition, votes in (("careful", few), ("as many", drawn)):
+        said = smoothed(votes)
+        values = {metric: METRICS[metric](said, people.human, people.labels) for metric, _ in VIEWS}
+        rows.append(Score(name, condition, ALONE, seed, people.name, "best", False, len(said), values))
     return rows
 
 
@@ -69,10 +93,9 @@ def make(seeds: Sequence[int], say: Say = quiet) -> list[Score]:
 def judge(rows: Sequence[Score]) -> list[Finding]:
     """Every comparison that the rule needs; who judges stands where other studies name the data."""
     found: list[Finding] = []
-    for metric in JUDGED:
-        for tempered in (False, True):
-            scores = Scores(rows).where(checkpoint="best", tempered=tempered)
-            found += decide([*_contrasts(scores, metric)], metric, tempered)
+    for metric, tempered in VIEWS:
+        scores = Scores(rows).where(checkpoint="best", tempered=tempered)
+        found += decide([*_contrasts(scores, metric)], metric, tempered)
     return found
 
 
@@ -82,7 +105,11 @@ def verdicts(findings: Sequence[Finding]) -> list[str]:
 
 
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
-    for against in scores.names("against"):
+    alone = scores.where(method=ALONE)
+    if alone.rows:
+        few, drawn = (alone.where(condition=condition)[metric] for condition in ("careful", "as many"))
+        yield Contrast("varierr, judged by the rest of the crowd", ALONE, "careful", "as many", few, drawn)
+    for against in ("crowd", "careful"):
         data, here = f"varierr, judged by {against}", scores.where(against=against)
         soft, majority = (
             {condition: here.where(condition=condition, method=method) for condition in CONDITIONS}
@@ -102,9 +129,11 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
 
 
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
-    here = {
-        (one.question, one.first, one.second, one.metric, one.tempered): one for one in findings if one.data == data
-    }
+    here = by_place(findings, data)
+    if (alone := here.get((ALONE, "careful", "as many", "kl", False))) is not None:
+        words = {-1: "more", 1: "less", 0: "as much" if alone.same else "neither more nor less for certain"}
+        yield f"{data}: without a model, careful votes tell {words[alone.side]} of it than as many of its own."
+        return
     for condition in CONDITIONS:
         yield f"{data}: with {condition} votes {claims_told(here, f'{condition} votes')}."
     worth = here["soft labels", "careful", "as many", "kl", False]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dissensus.experiment.studies.finding import Finding
-
-Place = tuple[str, str, str, str, bool]  # question, first, second, metric, tempered
+from dissensus.experiment.studies.finding import Finding, Place
 
 
 def holds(found: Mapping[Place, Finding], question: str) -> dict[str, str]:

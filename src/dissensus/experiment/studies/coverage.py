@@ -39,10 +39,9 @@ def coverage(runs: Iterable[StoredRun]) -> list[Score]:
 def judge(rows: Sequence[Score]) -> list[Finding]:
     """Soft labels against majority labels, and the hard deliveries against soft labels where they were run."""
     found: list[Finding] = []
+    scores = Scores(rows).where(checkpoint="best", tempered=False)
     for metric in JUDGED:
-        for tempered in (False, True):
-            scores = Scores(rows).where(checkpoint="best", tempered=tempered)
-            found += decide([*_contrasts(scores, metric)], metric, tempered)
+        found += decide([*_contrasts(scores, metric)], metric)
     return found
 
 
@@ -88,7 +87,7 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
 
 
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
-    here = {(one.second, one.metric): one for one in findings if one.data == data and not one.tempered}
+    here = {(one.second, one.metric): one for one in findings if one.data == data}
     soft, plain, order = (here["majority", metric] for metric in JUDGED)
     words = {-1: "safer", 1: "less safe", 0: "as safe" if soft.same else "not shown to be safer or less safe"}
     beside = f"area of soft risk {soft.first_mean:.3f} against {soft.second_mean:.3f}, of risk {plain.first_mean:.3f} "

@@ -34,6 +34,8 @@ MARGINS = {
     "excess_aurc": 0.01,
 }
 ALPHA = 0.05
+# What is judged: a metric, and whether after a temperature, which is for KL to show that it is not enough.
+VIEWS = (("kl", False), ("kl", True), ("entropy_correlation", False), ("accuracy", False))
 # What a model has learnt, as metrics: accuracy beyond the most frequent class, KL below that of the classes' shares.
 BEYOND_CLASS, BEYOND_SHARES = "beyond_class", "beyond_shares"
 LEAST = {BEYOND_CLASS: 0.05, BEYOND_SHARES: 0.025}
@@ -98,6 +100,16 @@ class Finding:
         told = f"{title}{' (tempered)' if self.tempered else ''} of {self.first} less that of {self.second}"
         spread = f"{self.difference:+.3g} [{self.low:+.3g}, {self.high:+.3g}]"
         return f"{self.data}, {self.question}: {told} {spread}: {self.word}{f' ({self.doubt})' if self.doubt else ''}"
+
+
+Place = tuple[str, str, str, str, bool]  # question, first, second, metric, tempered
+
+
+def by_place(findings: Sequence[Finding], data: str) -> dict[Place, Finding]:
+    """The findings on a data set, to be asked for by what was compared."""
+    return {
+        (one.question, one.first, one.second, one.metric, one.tempered): one for one in findings if one.data == data
+    }
 
 
 def decide(contrasts: Sequence[Contrast], metric: str, tempered: bool = False) -> list[Finding]:

@@ -37,7 +37,7 @@ from dissensus.base.streams import permutation
 from dissensus.datasets import Dataset, load
 from dissensus.experiment.parts import parts
 from dissensus.experiment.studies.claims import claims_told
-from dissensus.experiment.studies.finding import Contrast, Finding, class_doubt, decide, shares_doubt
+from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, by_place, class_doubt, decide, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Say, Study, quiet
 from dissensus.experiment.studies.trial import SELECT, TEST, People, Setting, measured, setting, trial
@@ -48,7 +48,6 @@ NAMES = ("popquorn-offensiveness", "md-agreement", "hs-brexit")
 CONDITIONS = ("everybody", "least agreeing", "at random")
 TOLD = dict(zip(CONDITIONS, ("with all votes", "without the least agreeing", "without some at random"), strict=True))
 METHODS = ("soft", "majority")
-JUDGED = ("kl", "entropy_correlation", "accuracy")
 SHARE = 0.25  # of the votes, at most
 IMAGINED = 10  # votes
 
@@ -127,11 +126,10 @@ def make(seeds: Sequence[int], say: Say = quiet) -> list[Score]:
 def judge(rows: Sequence[Score]) -> list[Finding]:
     """Every comparison that the rule needs, judged by everybody; and the same, judged by those who were kept."""
     found: list[Finding] = []
-    for metric in JUDGED:
-        for tempered in (False, True):
-            for against in ("everybody", "those kept"):
-                scores = Scores(rows).where(checkpoint="best", tempered=tempered, against=against)
-                found += decide([*_contrasts(scores, metric, against)], metric, tempered)
+    for metric, tempered in VIEWS:
+        for against in ("everybody", "those kept"):
+            scores = Scores(rows).where(checkpoint="best", tempered=tempered, against=against)
+            found += decide([*_contrasts(scores, metric, against)], metric, tempered)
     return found
 
 
@@ -162,9 +160,7 @@ def _contrasts(scores: Scores, metric: str, against: str) -> Iterator[Contrast]:
 
 
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
-    here = {
-        (one.question, one.first, one.second, one.metric, one.tempered): one for one in findings if one.data == data
-    }
+    here = by_place(findings, data)
     for condition in CONDITIONS:
         yield f"{data}: {TOLD[condition]} {claims_told(here, f'votes of {condition}')}."
     for claim, metric, better in (("S1", "kl", -1), ("S2", "entropy_correlation", 1)):

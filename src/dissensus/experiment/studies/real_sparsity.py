@@ -31,7 +31,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dissensus.datasets import Dataset, load
 from dissensus.experiment.studies.fewer_votes import of_which_agree
-from dissensus.experiment.studies.finding import Contrast, Finding, class_doubt, decide, shares_doubt
+from dissensus.experiment.studies.finding import (
+    VIEWS,
+    Contrast,
+    Finding,
+    Place,
+    by_place,
+    class_doubt,
+    decide,
+    shares_doubt,
+)
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Say, Study, quiet
 from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
@@ -40,7 +49,6 @@ from dissensus.votes import Votes
 NAMES = ("chaosnli-snli", "chaosnli-mnli")
 METHODS = ("soft", "majority", "sls", "multipass")
 FEW = ("original", "simulated", "three agree")
-JUDGED = ("kl", "entropy_correlation", "accuracy")
 
 
 def real_sparsity(
@@ -76,10 +84,9 @@ def make(seeds: Sequence[int], say: Say = quiet) -> list[Score]:
 def judge(rows: Sequence[Score]) -> list[Finding]:
     """Every comparison that the rule needs."""
     found: list[Finding] = []
-    for metric in JUDGED:
-        for tempered in (False, True):
-            scores = Scores(rows).where(checkpoint="best", tempered=tempered)
-            found += decide([*_contrasts(scores, metric)], metric, tempered)
+    for metric, tempered in VIEWS:
+        scores = Scores(rows).where(checkpoint="best", tempered=tempered)
+        found += decide([*_contrasts(scores, metric)], metric, tempered)
     return found
 
 
@@ -114,9 +121,7 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
 
 
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
-    here = {
-        (one.question, one.first, one.second, one.metric, one.tempered): one for one in findings if one.data == data
-    }
+    here = by_place(findings, data)
 
     def sides(method: str) -> set[int]:
         return {here["original votes", method, "soft", "kl", tempered].side for tempered in (False, True)}
@@ -142,9 +147,7 @@ def _hard(sides: Sequence[set[int]]) -> str:
     return "helps" if helps and not hurts else "hurts" if hurts and not helps else "neither helps nor hurts for certain"
 
 
-def _explained(
-    apart: Sequence[str], levels: Mapping[str, Finding], here: Mapping[tuple[str, str, str, str, bool], Finding]
-) -> str:
+def _explained(apart: Sequence[str], levels: Mapping[str, Finding], here: Mapping[Place, Finding]) -> str:
     left = {metric: here["soft labels", "original", "three agree", metric, False] for metric in apart}
     if not any(one.beyond for one in left.values()):
         return "the choice of items on which three of five agreed explains it"

@@ -37,7 +37,7 @@ import numpy as np
 from dissensus.base.errors import InputError
 from dissensus.datasets import Dataset, load
 from dissensus.experiment.parts import parts
-from dissensus.experiment.studies.finding import Contrast, Finding, class_doubt, decide
+from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, class_doubt, decide
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Say, Study, quiet
 from dissensus.experiment.studies.trial import (
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 PAIRS = (("chaosnli-snli", "chaosnli-mnli"), ("chaosnli-mnli", "chaosnli-snli"), ("hs-brexit", "md-agreement"))
 FURTHER = ("chaosnli-mnli", "md-agreement")  # other classes: for a model that is fine-tuned
 BEFORE = ("soft", "majority", "none")
-JUDGED = ("kl", "entropy_correlation", "accuracy")
 
 
 def transfer(
@@ -170,10 +169,9 @@ def make_fine_tuned(seeds: Sequence[int], say: Say = quiet, encoder: str | None 
 def judge(rows: Sequence[Score]) -> list[Finding]:
     """Soft against majority in the first training after each length of the second; and against none."""
     found: list[Finding] = []
-    for metric in JUDGED:
-        for tempered in (False, True):
-            scores = Scores(rows).where(checkpoint="last", tempered=tempered)
-            found += decide([*_contrasts(scores, metric)], metric, tempered)
+    for metric, tempered in VIEWS:
+        scores = Scores(rows).where(checkpoint="last", tempered=tempered)
+        found += decide([*_contrasts(scores, metric)], metric, tempered)
     return found
 
 

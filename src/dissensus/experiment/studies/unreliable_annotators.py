@@ -36,7 +36,7 @@ from dissensus.base.arrays import Simplex
 from dissensus.base.streams import permutation
 from dissensus.datasets import Dataset, load
 from dissensus.experiment.studies.claims import claims_told
-from dissensus.experiment.studies.finding import Contrast, Finding, class_doubt, decide, shares_doubt
+from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, by_place, class_doubt, decide, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Say, Study, quiet
 from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
@@ -48,7 +48,6 @@ TRUTHS = ("divided", "agreed")
 ARMS = {"soft": ("soft", "shares"), "majority": ("majority", "shares"), "dawid-skene": ("soft", "dawid-skene")}
 VOTES, ANNOTATORS = 5, 20
 MOST = 3_000  # items
-JUDGED = ("kl", "entropy_correlation", "accuracy")
 
 
 def unreliable_annotators(
@@ -103,10 +102,9 @@ def some(data: Dataset, items: int) -> Dataset:
 def judge(rows: Sequence[Score]) -> list[Finding]:
     """Every comparison that the rule needs; a data set with one kind of truth is a family."""
     found: list[Finding] = []
-    for metric in JUDGED:
-        for tempered in (False, True):
-            scores = Scores(rows).where(checkpoint="best", tempered=tempered)
-            found += decide([*_contrasts(scores, metric)], metric, tempered)
+    for metric, tempered in VIEWS:
+        scores = Scores(rows).where(checkpoint="best", tempered=tempered)
+        found += decide([*_contrasts(scores, metric)], metric, tempered)
     return found
 
 
@@ -136,9 +134,7 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
 
 
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
-    here = {
-        (one.question, one.first, one.second, one.metric, one.tempered): one for one in findings if one.data == data
-    }
+    here = by_place(findings, data)
     for pool in POOLS:
         remedy = here[f"{pool} annotators", "dawid-skene", "soft", "kl", False]
         mends = {-1: "mends", 1: "spoils", 0: "neither mends nor spoils for certain"}[remedy.side]
