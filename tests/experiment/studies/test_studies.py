@@ -1,12 +1,13 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.experiment.studies import STUDIES, real_sparsity
-from dissensus.experiment.studies.__main__ import main, rows_of
+from dissensus.experiment.studies.__main__ import main
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +37,26 @@ def test_the_command_judges_again(rows, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines() == told
 
 
-def test_coverage_needs_runs():
+def test_coverage_needs_runs(tmp_path):
     with pytest.raises(InputError, match="say where, by --store FOLDER"):
-        rows_of("coverage", range(2), None)
+        main(["coverage", "--out", str(tmp_path)])
+
+
+def test_the_command_trains_the_model_that_is_asked_for(rows, tmp_path, monkeypatch, capsys):
+    asked = []
+
+    def make(seeds, say, model, encoder):
+        asked.append((list(seeds), model, encoder))
+        say("a seed is done")
+        return rows
+
+    monkeypatch.setitem(STUDIES, "real-sparsity", replace(STUDIES["real-sparsity"], make=make))
+    words = ["real-sparsity", "--seeds", "2", "--model", "fine-tuned", "--encoder", "mine", "--out", str(tmp_path)]
+    main(words)
+    assert asked == [([0, 1], "fine-tuned", "mine")]
+    assert "a seed is done" in capsys.readouterr().err
+    made = json.loads((tmp_path / "real-sparsity-fine-tuned-made.json").read_text())
+    assert made["command"] == " ".join(["python -m dissensus.experiment.studies", *words])
 
 
 def test_judging_needs_no_torch():

@@ -25,7 +25,6 @@ STUDIES: dict[str, Study] = {
         unreliable_annotators.STUDY,
         least_agreeing.STUDY,
         transfer.STUDY,
-        transfer.FINE_TUNED,
         coverage.STUDY,
     )
 }

@@ -14,7 +14,8 @@ a seed, so only large differences can be seen.
 
 What votes say can also be compared without any model: a few votes an item, taken for a prediction (drawn towards the
 classes' shares by one imagined vote, :func:`dissensus.targets.smoothed`), are judged on all items by the rest of the
-crowd, without those that were drawn.
+crowd, without those that were drawn. Intervals are over draws from the crowd; the items and the careful votes on them
+are always the same.
 
 **Rule** (each word by :mod:`~dissensus.experiment.studies.finding`; KL, entropy correlation, accuracy, at the best
 epoch). For each kind of judges:
@@ -84,10 +85,10 @@ def votes_alone(few: Votes, crowd: Dataset, seed: int, name: str) -> list[Score]
     return rows
 
 
-def make(seeds: Sequence[int], say: Say = quiet) -> list[Score]:
+def make(seeds: Sequence[int], say: Say = quiet, model: str = "frozen", encoder: str | None = None) -> list[Score]:
     """VariErrNLI and ChaosNLI."""
     careful, crowd = experts_and_crowd()
-    return careful_annotators(careful, crowd, seeds, say=say)
+    return careful_annotators(careful, crowd, seeds, setting(crowd, model, encoder), say)
 
 
 def judge(rows: Sequence[Score]) -> list[Finding]:

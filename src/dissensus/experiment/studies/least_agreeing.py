@@ -118,9 +118,10 @@ def least_agreeing(data: Dataset, seeds: Sequence[int], how: Setting | None = No
     return rows
 
 
-def make(seeds: Sequence[int], say: Say = quiet) -> list[Score]:
+def make(seeds: Sequence[int], say: Say = quiet, model: str = "frozen", encoder: str | None = None) -> list[Score]:
     """The three sets of texts whose annotators are known."""
-    return [row for name in NAMES for row in least_agreeing(load(name), seeds, say=say)]
+    sets = [load(name) for name in NAMES]
+    return [row for data in sets for row in least_agreeing(data, seeds, setting(data, model, encoder), say)]
 
 
 def judge(rows: Sequence[Score]) -> list[Finding]:

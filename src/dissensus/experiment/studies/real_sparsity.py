@@ -75,10 +75,13 @@ def real_sparsity(
     return rows
 
 
-def make(seeds: Sequence[int], say: Say = quiet) -> list[Score]:
+def make(seeds: Sequence[int], say: Say = quiet, model: str = "frozen", encoder: str | None = None) -> list[Score]:
     """Both parts of ChaosNLI that have original votes."""
-    pairs = [(load(name), load(name, votes="original").votes) for name in NAMES]
-    return [row for data, original in pairs for row in real_sparsity(data, original, seeds, say=say)]
+    rows = []
+    for name in NAMES:
+        data, original = load(name), load(name, votes="original").votes
+        rows += real_sparsity(data, original, seeds, setting(data, model, encoder), say)
+    return rows
 
 
 def judge(rows: Sequence[Score]) -> list[Finding]:

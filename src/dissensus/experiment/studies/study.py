@@ -6,7 +6,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import dissensus
@@ -30,7 +30,11 @@ class Study:
     question: str
     judge: Callable[[Sequence[Score]], list[Finding]]
     verdicts: Callable[[Sequence[Finding]], list[str]]
-    make: Callable[[Sequence[int], Say], list[Score]] | None = None  # train its models; None: from stored predictions
+    make: Callable[..., list[Score]] | None = None  # (seeds, say, model, encoder); None: from stored predictions
+
+    def with_model(self, model: str) -> Study:
+        """The same question to another model: tables of another name."""
+        return self if model == "frozen" else replace(self, name=f"{self.name}-{model}")
 
     def write(self, rows: Sequence[Score], folder: str | os.PathLike[str], command: str) -> list[str]:
         """The scores of every model, and with them how they were made; then what follows. Returns the verdicts."""

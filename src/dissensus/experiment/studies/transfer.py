@@ -154,16 +154,13 @@ def untrained(data: Dataset, votes: Votes, seed: int, how: Setting, make: Callab
     )
 
 
-def make(seeds: Sequence[int], say: Say = quiet) -> list[Score]:
-    """A frozen encoder's head, between sets of the same classes."""
-    return [row for one, other in PAIRS for row in transfer(load(one), load(other), seeds, say=say)]
-
-
-def make_fine_tuned(seeds: Sequence[int], say: Say = quiet, encoder: str | None = None) -> list[Score]:
-    """A whole encoder, between the same sets and from NLI on to MD-Agreement; for a GPU."""
-    pairs = [(load(one), load(other)) for one, other in (*PAIRS, FURTHER)]
-    how = setting(pairs[0][0], "fine-tuned", encoder)
-    return [row for one, other in pairs for row in transfer(one, other, seeds, how, say)]
+def make(seeds: Sequence[int], say: Say = quiet, model: str = "frozen", encoder: str | None = None) -> list[Score]:
+    """Between sets of the same classes; when the whole encoder is trained, from NLI on to MD-Agreement too."""
+    rows = []
+    for one, other in PAIRS if model == "frozen" else (*PAIRS, FURTHER):
+        first, second = load(one), load(other)
+        rows += transfer(first, second, seeds, setting(first, model, encoder), say)
+    return rows
 
 
 def judge(rows: Sequence[Score]) -> list[Finding]:
@@ -218,8 +215,10 @@ def _in_head(model: nn.Module, name: str) -> bool:
     return name.startswith("head.") if net is None else not name.startswith(f"net.{net.base_model_prefix}.")
 
 
-QUESTION = "Does what soft labels taught survive a second training on majority labels"
-STUDY = Study("transfer", f"{QUESTION}?", judge, verdicts, make)
-FINE_TUNED = Study(
-    "transfer-fine-tuned", f"{QUESTION}, where the whole encoder is trained?", judge, verdicts, make_fine_tuned
+STUDY = Study(
+    "transfer",
+    "Does what soft labels taught survive a second training on majority labels?",
+    judge,
+    verdicts,
+    make,
 )

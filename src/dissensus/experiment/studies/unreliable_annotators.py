@@ -85,9 +85,10 @@ def pools(n_classes: int) -> dict[str, list[Annotator]]:
     return {"reliable": good, "half noisy": good[: ANNOTATORS - len(bad)] + bad}
 
 
-def make(seeds: Sequence[int], say: Say = quiet) -> list[Score]:
+def make(seeds: Sequence[int], say: Say = quiet, model: str = "frozen", encoder: str | None = None) -> list[Score]:
     """A hundred votes an item on three classes, and five on two."""
-    return [row for name in NAMES for row in unreliable_annotators(load(name), seeds, say=say)]
+    sets = [load(name) for name in NAMES]
+    return [row for data in sets for row in unreliable_annotators(data, seeds, setting(data, model, encoder), say)]
 
 
 def some(data: Dataset, items: int) -> Dataset:
