@@ -1,0 +1,255 @@
+"""The rules on soft labels: each can be satisfied, refuted and left open; guards, means and distances from zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dissensus.base.errors import InputError
+from dissensus.experiment.claims import Ledger, answer, enough_by_set, judge_claims, parse_claims, read_claims
+from dissensus.experiment.claims.claim import Claims
+from dissensus.experiment.papers import Cell, Evidence, read_paper
+
+from .conftest import hash_of
+
+PAPER, CLAIMS = read_paper("soft-labels"), read_claims("soft-labels")
+NAMES = [claim.name for claim in CLAIMS.claims]
+ALONE, MEAN = "chaosnli-snli-frozen", "mean-chaosnli-frozen"
+SWEPT = ("chaosnli-snli-frozen", "chaosnli-mnli-frozen", "chaosnli-alpha-frozen")
+
+Base = Callable[[str, Cell, str, bool], float]  # metric, training, slice, tempered
+
+
+def as_claimed(metric: str, cell: Cell, part: str = "all", tempered: bool = False) -> float:
+    """A world in which every claim holds, and all our questions are answered with yes."""
+    soft, hard = cell.method not in ("majority", "label-smoothing"), cell.method in ("sls", "multipass")
+    few = 0.0 if cell.votes == "all" or cell.votes > 5 else 0.2 / cell.votes
+    gain = 0.0 if cell.votes == 1 else 0.02 * hard
+    kl = (0.30 if tempered else 0.40) - 0.12 * soft + few - gain
+    return {
+        "kl": kl,
+        "soft_nll": kl + 0.5,
+        "js_distance": 0.5 * kl,
+        "soft_brier": 0.4 * kl,
+        "accuracy": 0.70 + 0.01 * hard,
+        "entropy_correlation": 0.20 + 0.2 * soft - few + gain,
+        "entropy_correlation_pearson": 0.25 + 0.2 * soft,
+        "entropy_gap": -0.1 if soft else -0.3,
+        "best_epoch": 20.0 if soft else 8.0,
+        "overfitting": 0.01 if soft else 0.2,
+        "majority_class": 0.50,
+    }[metric]
+
+
+METRICS = ("kl", "soft_nll", "js_distance", "soft_brier", "accuracy", "entropy_correlation",
+           "entropy_correlation_pearson", "entropy_gap")  # fmt: skip
+
+
+def world(
+    base: Base = as_claimed, noise: float = 1e-3, seeds: int = 10, protocols: tuple[str, ...] = SWEPT
+) -> Evidence:
+    rows = []
+    for cell in PAPER.cells():
+        if cell.protocol not in protocols or cell.seed >= seeds:
+            continue
+        chance = np.random.default_rng(hash_of(cell))
+
+        def say(name: str, value: float, cell: Cell = cell, chance=chance, **more: object) -> None:
+            rows.append({"cell": cell, "name": name, "value": value + noise * chance.normal(), **more})
+
+        for checkpoint in ("best", "last"):
+            for tempered in (False, True):
+                for metric in METRICS:
+                    value = base(metric, cell, "all", tempered)
+                    say(metric, value, checkpoint=checkpoint, tempered=tempered)
+                gap = base("entropy_gap", cell, "disputed", tempered)
+                say("entropy_gap", gap, checkpoint=checkpoint, tempered=tempered, slice="disputed")
+        for name in ("best_epoch", "overfitting", "majority_class"):
+            say(name, base(name, cell, "all", False))
+        if cell.method == "soft" and cell.votes == "all":
+            say("kl", 0.45, other="shares")
+    return Evidence.from_rows(rows)
+
+
+@cache
+def good() -> Ledger:
+    return judge_claims(world(), PAPER)
+
+
+def changed(**what: Callable[[float, Cell], float]) -> Base:
+    def base(metric: str, cell: Cell, part: str, tempered: bool) -> float:
+        value = as_claimed(metric, cell, part, tempered)
+        return what[metric](value, cell) if metric in what else value
+
+    return base
+
+
+def arm(method: str, change: Callable[[float], float]) -> Callable[[float, Cell], float]:
+    return lambda value, cell: change(value) if cell.method == method else value
+
+
+def judged(claim: str, base: Base, view: str = ALONE, noise: float = 1e-3, seeds: int = 10):
+    few = replace(CLAIMS, claims=tuple(one for one in CLAIMS.claims if one.name == claim))
+    return judge_claims(world(base, noise, seeds), PAPER, few).row(claim, view)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("view", [ALONE, MEAN])
+def test_every_rule_can_be_satisfied(name: str, view: str) -> None:
+    row = good().row(name, view)
+    assert row.verdict == "supported", row.reason
+    assert row.seeds == 10
+
+
+OPPOSITE = {
+    "S1": changed(kl=arm("soft", lambda kl: kl + 0.3)),
+    "S2": changed(entropy_correlation=arm("soft", lambda r: r - 0.4)),
+    "S3": changed(accuracy=arm("soft", lambda share: share - 0.05)),
+    "S4": changed(overfitting=arm("soft", lambda nats: nats + 0.5)),
+    "S5": changed(entropy_gap=arm("soft", lambda nats: 0.9)),  # far above that of people: no better than far below
+    "A1": changed(kl=lambda kl, cell: 0.19 if cell.method == "majority" and kl < 0.35 else kl),
+    "A2": changed(entropy_correlation=arm("label-smoothing", lambda r: 0.6)),
+    "A3": changed(soft_nll=lambda nll, cell: nll + 0.1 * (cell.method in ("sls", "multipass"))),
+    "A4": changed(soft_nll=lambda nll, cell: nll + 0.1 * (cell.method in ("sls", "multipass"))),
+    "A5": changed(soft_nll=lambda nll, cell: nll + 0.1 * (cell.method == "sls" and cell.votes == 10)),
+    "A6": changed(kl=lambda kl, cell: kl + 0.1 * (cell.votes == 10)),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_rule_can_be_refuted(name: str) -> None:
+    for view in (ALONE, MEAN):
+        row = judged(name, OPPOSITE[name], view)
+        assert row.verdict == "contradicted", (view, row.reason)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_noise_and_missing_seeds_leave_it_open(name: str) -> None:
+    assert judged(name, as_claimed, seeds=7).verdict == "undecided"
+
+
+@pytest.mark.parametrize("name", ["S1", "S2", "S4", "S5", "A2", "A3", "A4", "A5"])
+def test_arms_that_are_alike_leave_it_open(name: str) -> None:
+    alike = {"majority_class": 0.2, "kl": 0.3}
+    assert judged(name, lambda metric, *what: alike.get(metric, 0.5), noise=0.02).verdict == "undecided"
+
+
+def test_a_lower_kl_that_a_temperature_undoes_is_not_enough() -> None:
+    def sharpness(metric: str, cell: Cell, part: str, tempered: bool) -> float:
+        return 0.25 if metric == "kl" and tempered else as_claimed(metric, cell, part, tempered)
+
+    row = judged("S1", sharpness)
+    assert [part.verdict for part in row.deciding] == ["supported", "undecided"]
+    assert row.verdict == "undecided"
+
+
+def test_where_the_hard_arm_learned_nothing_nothing_is_decided() -> None:
+    row = judged("S1", changed(majority_class=lambda share, cell: 0.68))
+    assert row.verdict == "undecided"
+    assert "majority must beat the most frequent class by five points of accuracy, and is +0.02" in row.reason
+    assert row.parts[0].verdict == "supported"  # the numbers are shown all the same
+
+
+def test_votes_have_a_guard_of_their_own() -> None:
+    barred = changed(majority_class=lambda share, cell: 0.68)
+    assert judged("A4", barred).verdict == "supported"
+    row = judged("A4", changed(kl=lambda kl, cell: kl + 0.16))
+    assert row.verdict == "undecided"
+    assert "the shares of the classes" in row.reason
+
+
+def test_a_mean_leaves_out_protocols_that_learned_nothing() -> None:
+    row = judged("S2", changed(majority_class=lambda s, cell: 0.9 if cell.protocol == ALONE else s), MEAN)
+    assert row.verdict == "supported"
+    assert "2 of 3 protocols: majority must beat the most frequent class" in row.reason
+    assert ALONE in row.reason
+    row = judged("S2", changed(majority_class=lambda s, cell: 0.5 if cell.protocol == ALONE else 0.9), MEAN)
+    assert (row.verdict, "does in 1 of 3 protocols" in row.reason) == ("undecided", True)
+
+
+def test_a_mean_is_taken_seed_by_seed() -> None:
+    def one_against(metric: str, cell: Cell, part: str, tempered: bool) -> float:
+        value = as_claimed(metric, cell, part, tempered)
+        against = metric == "entropy_correlation" and cell.method == "soft" and cell.protocol == ALONE
+        return value - 0.5 if against else value
+
+    row = judged("S2", one_against, MEAN)
+    assert row.parts[0].cells[0].mean == pytest.approx((0.2 + 0.2 - 0.3) / 3, abs=2e-3)
+    assert judged("S2", one_against).verdict == "contradicted"
+
+
+def test_a_mean_waits_for_all_its_protocols() -> None:
+    ledger = judge_claims(world(protocols=SWEPT[:2]), PAPER)
+    assert "not measured yet" in ledger.row("S1", MEAN).reason
+    assert ledger.row("S1", ALONE).verdict == "supported"
+
+
+def test_factors_are_averaged_as_logarithms() -> None:
+    row = good().row("S1", MEAN)
+    assert row.parts[0].cells[0].mean == pytest.approx(0.40 / 0.28, rel=5e-3)
+    assert row.parts[0].cells[0].scale == "factor"
+
+
+def test_the_temperature_is_told_once() -> None:
+    names = [part.part for part in good().row("S1", ALONE).parts]
+    assert names == ["KL", "KL with a temperature in both arms", "other distances"]
+
+
+def test_how_many_votes_are_enough() -> None:
+    found = {(name, method): several for name, method, several in enough_by_set(world())}
+    assert set(found) == {(name, method) for name in (*SWEPT, "mean") for method in ("soft", "sls", "multipass")}
+    assert {one.metric: one.votes for one in found["mean", "soft"]} == {
+        "kl": 10,
+        "js_distance": 10,
+        "accuracy": 1,
+        "entropy_correlation": 5,
+    }
+    gap = world(changed(accuracy=lambda share, cell: share - 0.1 * (cell.votes == 25)))
+    assert _enough(gap, "accuracy") == 50  # 25 fails, so nobody looks at what lies below
+    few = enough_by_set(world(seeds=4))
+    assert {one.votes for _, _, several in few for one in several} == {None}
+
+
+def _enough(evidence: Evidence, metric: str) -> int | str | None:
+    """With soft labels, on average."""
+    several = next(several for name, method, several in enough_by_set(evidence) if (name, method) == ("mean", "soft"))
+    return next(one.votes for one in several if one.metric == metric)
+
+
+def test_the_answer_says_where_and_on_average() -> None:
+    evidence = world()
+    told = answer(judge_claims(evidence, PAPER), evidence)
+    assert f"supported on {', '.join(SWEPT)}" in told[0]
+    assert "hard delivery helps on" in told[5]
+    assert "needs 10 votes for KL, 10 votes for JS distance, 1 vote for accuracy and 5 votes for EntCorr" in told[6]
+    assert "690 trainings, 10 seeds, 3 of 14 data sets and models." in told[7]
+    barred = world(changed(majority_class=lambda share, cell: 0.9))
+    assert "the hard arm does not beat the most frequent class" in answer(judge_claims(barred, PAPER), barred)[7]
+
+
+WRONG = {
+    'guard = "distribution"': ('guard = "distributon"', "did you mean 'distribution'"),
+    'yardstick = "shares"': ('yardstik = "shares"', "unknown key 'yardstik'"),
+    "js_distance = 0.01": ("js_dist = 0.01", "unknown metric 'js_dist'"),
+    'mean_of = ["chaosnli-snli-frozen",': ('mean_of = ["chaosnli-frozen",', "unknown protocol 'chaosnli-frozen'"),
+}
+
+
+@pytest.mark.parametrize("right", WRONG)
+def test_what_is_wrong_with_the_file_is_said(right: str) -> None:
+    from importlib.resources import files
+
+    text = (files("dissensus.experiment.papers") / "soft_labels_claims.toml").read_text("utf-8")
+    wrong, message = WRONG[right]
+    assert right in text
+    with pytest.raises(InputError, match=message):
+        parse_claims(text.replace(right, wrong, 1), PAPER)
+
+
+def test_every_protocol_has_a_view_of_its_own() -> None:
+    claims: Claims = CLAIMS
+    assert {view.protocol for view in claims.views if not view.mean_of} == set(PAPER.protocols)

@@ -1,0 +1,159 @@
+"""A paper on several data sets and with several models: one store, results that add up, yardsticks, and the command."""
+
+from __future__ import annotations
+
+import filecmp
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dissensus.base.errors import InputError
+from dissensus.cli import main
+from dissensus.experiment.papers import Cell, Evidence, read_paper
+from dissensus.experiment.reproduce import Several, opened, protocols_like
+from dissensus.experiment.reproduce.several import TRIED
+from dissensus.experiment.reproduce.yardsticks import entropy_gaps, yardsticks
+from dissensus.metrics import METRICS, entropy
+from dissensus.records import RunStore
+
+PAPER = read_paper("soft-labels")
+SMALL, SWEPT = TRIED
+
+
+def command(*words: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", "soft-labels", *words])
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture(scope="module")
+def smoked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("smoke") / "soft-labels"
+    assert command("--smoke", "--out", str(folder), "-j", "1", "--quiet") == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def here(smoked: Path) -> Several:
+    found = opened(PAPER, RunStore(smoked / "runs"), small=True)
+    assert isinstance(found, Several)
+    return found
+
+
+def test_every_training_is_a_run_of_its_own(here: Several) -> None:
+    assert len({plan.name for plan in here.plans.values()}) == len(here.plans) == 2 * (5 + 23)
+    assert all(plan.name in here.store for plan in here.plans.values())
+    assert here.standing(here.wanted()).left == []
+
+
+def test_all_votes_of_a_protocol_may_be_few(here: Several) -> None:
+    assert here.plans[Cell(SMALL, "soft", "all", 1, 0)].votes == 5
+    assert here.plans[Cell(SWEPT, "soft", "all", 1, 0)].votes == "all"
+    assert here.plans[Cell(SWEPT, "soft", 2, 1, 0)].votes == 2
+
+
+def test_tables_and_experiments_choose_trainings(here: Several) -> None:
+    assert {cell.protocol for cell in here.wanted(["votes"])} == {SWEPT}
+    assert len(here.wanted(["figure1"], seeds={0})) == 10
+    with pytest.raises(InputError, match="unknown table, figure or experiment 'figure11'"):
+        here.wanted(["figure11"])
+
+
+def test_protocols_by_data_set_and_by_model() -> None:
+    assert protocols_like(PAPER, None) == list(PAPER.protocols)
+    assert protocols_like(PAPER, "cifar10h") == ["cifar10h-resnet18", "cifar10h-small-cnn"]
+    with pytest.raises(InputError, match="unknown protocol 'hs-brexitt'"):
+        protocols_like(PAPER, "hs-brexitt")
+
+
+def test_the_page_has_every_part(smoked: Path) -> None:
+    page = (smoked / "index.html").read_text("utf-8")
+    for word in ("smoke test", "figure1.png", "figure2.png", f"table1-{SWEPT}", "human ceiling", "class shares"):
+        assert word in page, word
+    assert (smoked / "tables" / f"table1-{SMALL}.csv").read_text("utf-8").count("\n") == 1 + 5 * 3 * 8
+
+
+def test_everything_is_rebuilt_from_results_alone(smoked: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    assert command("--from", str(smoked), "--out", str(again), "--quiet") == 0
+    for name in ("ledger.csv", "ledger.json", "index.html"):
+        assert filecmp.cmp(smoked / name, again / name, shallow=False), name
+
+
+def test_results_of_other_machines_stay(here: Several, smoked: Path) -> None:
+    evidence = Evidence.read(smoked)
+    elsewhere = Cell("hs-brexit-fine-tuned", "soft", "all", 1, 0)
+    stale = Cell(SWEPT, "soft", "all", 1, 0)
+    rows = [{"cell": cell, "name": "kl", "value": 9.0, "checkpoint": "best"} for cell in (elsewhere, stale)]
+    both = here.collect(Evidence.from_rows(rows))
+    assert both.numbers("kl", protocol=elsewhere.protocol, method="soft") == {0: 9.0}
+    same = {"protocol": SWEPT, "method": "soft"}
+    assert both.numbers("kl", **same) == evidence.numbers("kl", **same)  # the run of another plan is gone
+
+
+def test_the_plan_is_told_as_json(smoked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("--smoke", "--plan", "--json", "--out", str(smoked)) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["runs"], told["left"], told["runs_not_timed"]) == (56, 0, 0)
+
+
+def test_what_is_left_is_made_and_timed(smoked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = RunStore(shutil.copytree(smoked / "runs", tmp_path / "runs"))
+    here = opened(PAPER, store, small=True)
+    lost = [Cell(SWEPT, "sls", 5, 1, 1), Cell(SMALL, "majority", "all", 1, 0)]
+    for cell in lost:
+        store.remove(here.plans[cell].name)
+    now = here.standing(here.wanted())
+    assert set(now.left) == set(lost)
+    left = here.left(now)
+    assert left.seconds is not None
+    assert (left.seconds > 0, left.runs, left.looks) == (True, 0, 0)
+    outcome = here.carry_out(now, jobs=1)
+    assert len(outcome.done) == 2
+    assert here.standing(here.wanted()).left == []
+
+
+def test_a_budget_that_is_over_leaves_the_rest(here: Several, tmp_path: Path) -> None:
+    nothing = opened(PAPER, RunStore(tmp_path / "runs"), small=True)
+    now = nothing.standing(nothing.wanted())
+    outcome = nothing.carry_out(now, budget=1e-6, jobs=1)
+    assert (outcome.done, len(outcome.left)) == ((), 56)
+    assert nothing.left(now).seconds is None
+    assert nothing.left(now).runs == 56
+
+
+def test_yardsticks_are_those_of_the_items(here: Several) -> None:
+    run = here.store.read(here.plans[Cell(SWEPT, "soft", "all", 1, 0)].name)
+    counts, labels = run.predictions["counts"], run.predictions["labels"]
+    human = counts / counts.sum(1, keepdims=True)
+    found = {(one.name, one.other): one.value for one in yardsticks(run, True)}
+    assert found["majority_class", ""] == max((labels == k).mean() for k in range(10))
+    assert found["kl", "uniform"] == pytest.approx(float((np.log(10) - entropy(human)).mean()))
+    assert found["soft_nll", "shares"] == pytest.approx(float(entropy(human.mean(0)[None])[0]))  # of the mean itself
+    assert 0 < found["kl", "ceiling"] < found["kl", "shares"] < found["kl", "uniform"]
+    assert found["entropy_correlation", "ceiling"] < found["entropy_correlation", "corrected-ceiling"]
+    assert ("entropy_correlation", "uniform") not in found
+    assert [one.name for one in yardsticks(run, False)] == ["majority_class"]
+
+
+def test_entropy_gaps_are_on_the_most_disputed_tenth(here: Several) -> None:
+    run = here.store.read(here.plans[Cell(SWEPT, "majority", "all", 1, 1)].name)
+    counts = run.predictions["counts"]
+    human = counts / counts.sum(1, keepdims=True)
+    most = np.argsort(-entropy(human), kind="stable")[:3]  # of 32
+    logits = run.predictions["best_logits"][most].astype(float)
+    probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    found = {(one.checkpoint, one.tempered): one for one in entropy_gaps(run)}
+    assert set(found) == {(when, tempered) for when in ("best", "last") for tempered in (False, True)}
+    assert {one.slice for one in found.values()} == {"disputed"}
+    expected = float((entropy(probs) - entropy(human[most])).mean())
+    assert found["best", False].value == pytest.approx(expected, abs=1e-6)
+    assert METRICS["entropy_gap"].per_item
+
+
+def test_two_models_of_a_data_set_share_its_items() -> None:
+    both = Several.open(PAPER, RunStore("nowhere"), [SMALL, SWEPT], small=True)
+    assert both.parts[SMALL].data is both.parts[SWEPT].data
