@@ -35,3 +35,10 @@ def test_soft_labels_are_judged_against_majority_labels(runs):
     safe, order = study.verdicts(findings)
     assert "soft labels make answers" in safe
     assert "the order of items is" in order
+
+
+def test_seeds_that_one_method_lacks_are_left_out(runs):
+    rows = study.coverage(runs)
+    lacking = [row for row in rows if (row.method, row.seed) != ("soft", 1)]
+    assert {one.seeds for one in study.judge(rows)} == {2}
+    assert {one.seeds for one in study.judge(lacking)} == {1}

@@ -132,8 +132,9 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
     here = by_place(findings, data)
     if (alone := here.get((ALONE, "careful", "as many", "kl", False))) is not None:
-        words = {-1: "more", 1: "less", 0: "as much" if alone.same else "neither more nor less for certain"}
-        yield f"{data}: without a model, careful votes tell {words[alone.side]} of it than as many of its own."
+        unsure = "as much of it as" if alone.same else "no more or less of it than"
+        words = {-1: "more of it than", 1: "less of it than", 0: unsure}
+        yield f"{data}: without a model, careful votes tell {words[alone.side]} as many of its own."
         return
     for condition in CONDITIONS:
         yield f"{data}: with {condition} votes {claims_told(here, f'{condition} votes')}."

@@ -78,7 +78,7 @@ def _rows(run: StoredRun) -> Iterator[Score]:
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
     for data in scores.names("data"):
         for model in scores.where(data=data).names("condition"):
-            here = scores.where(data=data, condition=model)
+            here = _whole(scores.where(data=data, condition=model))
             doubt, soft = class_doubt(here.where(method="majority")), here.where(method="soft")[metric]
             for method in here.names("method"):
                 if method != "soft":
@@ -86,13 +86,23 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
                     yield Contrast(f"{data}, {model}", "risk against coverage", "soft", method, soft, other, doubt)
 
 
+def _whole(scores: Scores) -> Scores:
+    """The seeds that every method has: a sweep may still be under way."""
+    seeds = [{row.seed for row in scores.rows if row.method == method} for method in scores.names("method")]
+    return Scores(row for row in scores.rows if row.seed in set.intersection(*seeds))
+
+
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
     here = {(one.second, one.metric): one for one in findings if one.data == data}
     soft, plain, order = (here["majority", metric] for metric in JUDGED)
-    words = {-1: "safer", 1: "less safe", 0: "as safe" if soft.same else "not shown to be safer or less safe"}
+    words = {
+        -1: "safer than",
+        1: "less safe than",
+        0: "as safe as" if soft.same else "no safer or less safe than",
+    }
     beside = f"area of soft risk {soft.first_mean:.3f} against {soft.second_mean:.3f}, of risk {plain.first_mean:.3f} "
     beside += f"against {plain.second_mean:.3f}"
-    yield f"{data}: soft labels make answers {words[soft.side]} than majority labels ({beside})."
+    yield f"{data}: soft labels make answers {words[soft.side]} majority labels ({beside})."
     words = {-1: "better", 1: "worse", 0: "equally good" if order.same else "undecided"}
     yield f"{data}: the order of items is {words[order.side]} (excess area {order.difference:+.4f})."
 
