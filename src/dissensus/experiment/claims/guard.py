@@ -40,7 +40,7 @@ def guarded(view: View, guard: Guard | None, evidence: Evidence) -> tuple[View, 
         return view, "", ""
     must = f"{guard.method} must {guard.says}"
     if not view.mean_of:
-        return view, f"nothing can be told: {must}, and is {out[view.protocol]:+.3f} from it", ""
+        return view, f"nothing can be told: {must}, and leads by {out[view.protocol]:+.3f}", ""
     kept = tuple(name for name in view.mean_of if name not in out)
     if len(kept) < FEWEST:
         return view, f"nothing can be told: {must}, and does in {len(kept)} of {len(view.mean_of)} protocols", ""

@@ -12,7 +12,6 @@ from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDE
 from dissensus.experiment.papers import Evidence, read_paper
 
 MEANS = ("mean-paper", "mean-fine-tuned", "mean-frozen")  # the first that was run is spoken of
-SWEPT = "mean-chaosnli-frozen"
 
 
 def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
@@ -79,45 +78,42 @@ def _few(rows: Sequence[Row]) -> str:
     return f"with 2 to 50 votes {where}{against}: {span} in {len(cells)} cells (A4, Holm over the ten of each set)"
 
 
-def enough_of(evidence: Evidence, method: str, protocols: Sequence[str] | None = None) -> list[Enough]:
-    """By metric, how many votes are enough with a method, on average over these protocols (all that were swept)."""
-    claims, paper = read_claims("soft-labels"), read_paper("soft-labels")
-    swept = next(one for one in paper.experiments if one.name == "votes")
+def enough_of(evidence: Evidence, method: str, protocols: Sequence[str]) -> list[Enough]:
+    """By metric, how many votes are enough with a method, on average over these protocols."""
+    swept = next(one for one in read_paper("soft-labels").experiments if one.name == "votes")
     numbers = [votes for votes in swept.votes if votes != "all"]
-    means = next(view for view in claims.views if view.name == SWEPT).mean_of
+    margins = read_claims("soft-labels").enough.items()
     return [
-        votes_enough(
-            evidence,
-            metric,
-            margin,
-            protocols=list(protocols or means),
-            method=method,
-            votes=numbers,
-        )
-        for metric, margin in claims.enough.items()
+        votes_enough(evidence, metric, margin, protocols=protocols, method=method, votes=numbers)
+        for metric, margin in margins
     ]
+
+
+def learned(evidence: Evidence) -> list[str]:
+    """The protocols of the sweep whose model has learned enough to tell how many votes it needs."""
+    guard = read_claims("soft-labels")["A6"].guard
+    assert guard is not None
+    swept = [one.protocol for one in read_paper("soft-labels").experiments if one.name == "votes"]
+    leads = {name: lead(guard, name, "best", evidence) for name in swept}
+    return [name for name, value in leads.items() if value is not None and value >= guard.by]
 
 
 def enough_by_set(evidence: Evidence) -> list[tuple[str, str, list[Enough]]]:
-    """For each data set that was swept and for their mean, method by method, how many votes are enough."""
-    swept = [one for one in read_paper("soft-labels").experiments if one.name == "votes"]
-    sets = {**{one.protocol: [one.protocol] for one in swept}, "mean": [one.protocol for one in swept]}
-    return [
-        (name, method, enough_of(evidence, method, several))
-        for name, several in sets.items()
-        for method in swept[0].methods
-    ]
+    """For each data set of the sweep whose model has learned enough, by method, how many votes are enough."""
+    methods = next(one for one in read_paper("soft-labels").experiments if one.name == "votes").methods
+    return [(name, method, enough_of(evidence, method, [name])) for name in learned(evidence) for method in methods]
 
 
 def votes_sentence(evidence: Evidence, method: str = "soft") -> str:
     """For whoever pays for the votes."""
-    found = enough_of(evidence, method)
-    if any(one.votes is None for one in found):
+    sets = learned(evidence)
+    found = enough_of(evidence, method, sets) if sets else []
+    if not sets or any(one.votes is None for one in found):
         return "How many votes an item are enough is not known yet: not all of these runs were made."
     told = [f"{_votes(one.votes)} for {metric_title(one.metric)}" for one in found]
     return (
-        f"Votes to pay for: training a small model on ChaosNLI with {method} labels, an item needs "
-        f"{', '.join(told[:-1])} and {told[-1]}; beyond that, votes up to a hundred buy no more than "
+        f"Votes to pay for: trained on {method} labels ({', '.join(sets)}), a model needs {', '.join(told[:-1])} and "
+        f"{told[-1]} an item; beyond that, votes up to a hundred buy less than "
         f"{', '.join(f'{one.margin:g} of {metric_title(one.metric)}' for one in found)}."
     )
 
