@@ -41,13 +41,10 @@ from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, by_pl
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Say, Study, quiet
 from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
-from dissensus.metrics import METRICS
-from dissensus.targets import smoothed
-from dissensus.votes import Votes
+from dissensus.experiment.studies.votes_alone import ALONE, contrasts_alone, told_alone, votes_alone
 
 CONDITIONS = ("careful", "as many", "hundred")
 METHODS = ("soft", "majority")
-ALONE = "votes alone"
 
 
 def careful_annotators(
@@ -66,22 +63,9 @@ def careful_annotators(
                 said = trial(crowd, votes, method, seed, how)
                 for people in judges:
                     rows += measured(said, people, data=careful.name, condition=condition, method=method, seed=seed)
-        rows += votes_alone(few, crowd, seed, careful.name)
+        for condition, votes in (("careful", few), ("as many", drawn)):
+            rows.append(votes_alone(votes, crowd, drawn, condition, seed, careful.name))
         say(f"{careful.name}, seed {seed}")
-    return rows
-
-
-def votes_alone(few: Votes, crowd: Dataset, seed: int, name: str) -> list[Score]:
-    """What the votes themselves say of the rest of the crowd, item by item."""
-    drawn = as_many(crowd.votes, few.votes_per_item, seed=seed)
-    left = crowd.votes.counts() - drawn.counts()
-    rest = Votes.from_counts(left, classes=crowd.votes.classes, items=crowd.votes.items)
-    people = People.of("rest of the crowd", crowd, rest)
-    rows = []
-    for condition, votes in (("careful", few), ("as many", drawn)):
-        said = smoothed(votes)
-        values = {metric: METRICS[metric](said, people.human, people.labels) for metric, _ in VIEWS}
-        rows.append(Score(name, condition, ALONE, seed, people.name, "best", False, len(said), values))
     return rows
 
 
@@ -106,10 +90,7 @@ def verdicts(findings: Sequence[Finding]) -> list[str]:
 
 
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
-    alone = scores.where(method=ALONE)
-    if alone.rows:
-        few, drawn = (alone.where(condition=condition)[metric] for condition in ("careful", "as many"))
-        yield Contrast("varierr, judged by the rest of the crowd", ALONE, "careful", "as many", few, drawn)
+    yield from contrasts_alone(scores, metric, "varierr", "careful", ["as many"])
     for against in ("crowd", "careful"):
         data, here = f"varierr, judged by {against}", scores.where(against=against)
         soft, majority = (
@@ -132,9 +113,7 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
     here = by_place(findings, data)
     if (alone := here.get((ALONE, "careful", "as many", "kl", False))) is not None:
-        unsure = "as much of it as" if alone.same else "no more or less of it than"
-        words = {-1: "more of it than", 1: "less of it than", 0: unsure}
-        yield f"{data}: without a model, careful votes tell {words[alone.side]} as many of its own."
+        yield f"{data}: {told_alone(alone)} of the crowd's own."
         return
     for condition in CONDITIONS:
         yield f"{data}: with {condition} votes {claims_told(here, f'{condition} votes')}."

@@ -23,6 +23,9 @@ All are judged by the hundred, on the same items, at the best epoch by the selec
 - Where they are unlike, the choice of items **explains** it if "original" and "three agree" do not differ beyond the
   margin on what differed, explains it **in part** if what is left is less than half, and **does not** otherwise.
 - *What the methods gain* is the same on both kinds if the differences to soft labels are (KL, plain).
+- *Without a model* (:mod:`~dissensus.experiment.studies.votes_alone`) real votes **tell more, less or as much** of the
+  hundred as simulated ones, and as such of which three agree, if their KL is lower, higher or the same. (Added after
+  models had been seen to learn too little of MNLI to say, and before this was looked at.)
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ from dissensus.experiment.studies.finding import (
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Say, Study, quiet
 from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
+from dissensus.experiment.studies.votes_alone import ALONE, contrasts_alone, told_alone, votes_alone
 from dissensus.votes import Votes
 
 NAMES = ("chaosnli-snli", "chaosnli-mnli")
@@ -71,6 +75,9 @@ def real_sparsity(
             for method in METHODS if condition in FEW else METHODS[:2]:
                 said = trial(data, votes, method, seed, how)
                 rows += measured(said, judges, data=data.name, condition=condition, method=method, seed=seed)
+        for condition in FEW:
+            drawn = given["simulated" if condition == "original" else condition]
+            rows.append(votes_alone(given[condition], data, drawn, condition, seed, data.name))
         say(f"{data.name}, seed {seed}")
     return rows
 
@@ -101,6 +108,7 @@ def verdicts(findings: Sequence[Finding]) -> list[str]:
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
     for data in scores.names("data"):
         here = scores.where(data=data)
+        yield from contrasts_alone(here, metric, data, "original", ["simulated", "three agree"])
 
         def of(condition: str, method: str, here: Scores = here) -> Scores:
             return here.where(condition=condition, method=method)
@@ -125,12 +133,18 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
 
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
     here = by_place(findings, data)
+    for other in ("simulated", "three agree"):
+        if (alone := here.get((ALONE, "original", other, "kl", False))) is not None:
+            yield f"{data}: {told_alone(alone)}."
+    if not any(one.question == "soft labels" for one in here.values()):
+        return
 
     def sides(method: str) -> set[int]:
         return {here["original votes", method, "soft", "kl", tempered].side for tempered in (False, True)}
 
     hard = [sides(method) for method in ("sls", "multipass")]
-    yield f"{data}: on five real votes, hard delivery {_hard(hard)}."
+    sls, multipass = (here["original votes", method, "soft", "kl", False].word for method in ("sls", "multipass"))
+    yield f"{data}: on five real votes, hard delivery {_hard(hard)} (KL of sls {sls}, of multipass {multipass})."
     levels = {m: here["soft labels", "original", "simulated", m, False] for m in ("kl", "entropy_correlation")}
     apart = [metric for metric, one in levels.items() if one.beyond]
     if all(one.same for one in levels.values()):
