@@ -113,7 +113,7 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
     here = by_place(findings, data)
     if (alone := here.get((ALONE, "careful", "as many", "kl", False))) is not None:
-        yield f"{data}: {told_alone(alone)} of the crowd's own."
+        yield f"{data}: {told_alone(alone)}."
         return
     for condition in CONDITIONS:
         yield f"{data}: with {condition} votes {claims_told(here, f'{condition} votes')}."

@@ -79,6 +79,8 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
     for data in scores.names("data"):
         for model in scores.where(data=data).names("condition"):
             here = _whole(scores.where(data=data, condition=model))
+            if len(here.names("seed")) < 2:
+                continue  # a sweep that has hardly begun
             doubt, soft = class_doubt(here.where(method="majority")), here.where(method="soft")[metric]
             for method in here.names("method"):
                 if method != "soft":
@@ -95,16 +97,17 @@ def _whole(scores: Scores) -> Scores:
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
     here = {(one.second, one.metric): one for one in findings if one.data == data}
     soft, plain, order = (here["majority", metric] for metric in JUDGED)
-    words = {
-        -1: "safer than",
-        1: "less safe than",
-        0: "as safe as" if soft.same else "no safer or less safe than",
-    }
-    beside = f"area of soft risk {soft.first_mean:.3f} against {soft.second_mean:.3f}, of risk {plain.first_mean:.3f} "
-    beside += f"against {plain.second_mean:.3f}"
-    yield f"{data}: soft labels make answers {words[soft.side]} majority labels ({beside})."
-    words = {-1: "better", 1: "worse", 0: "equally good" if order.same else "undecided"}
-    yield f"{data}: the order of items is {words[order.side]} (excess area {order.difference:+.4f})."
+    unsure = "as safe as" if soft.same else "neither safer nor less safe, for certain, than"
+    words = {-1: "safer than", 1: "less safe than", 0: unsure}
+    spread = f"{soft.difference:+.4f} [{soft.low:+.4f}, {soft.high:+.4f}]"
+    beside = (
+        f"area of soft risk {soft.first_mean:.3f}, {spread}, of risk {plain.first_mean:.3f}, {plain.difference:+.4f}"
+    )
+    why = f"; {soft.doubt}" if soft.doubt else ""
+    yield f"{data}: soft labels make answers {words[soft.side]} majority labels ({beside}{why})."
+    words = {-1: "better", 1: "worse", 0: "equally good" if order.same else "neither better nor worse for certain"}
+    spread = f"{order.difference:+.4f} [{order.low:+.4f}, {order.high:+.4f}]"
+    yield f"{data}: the order of items is {words[order.side]} (excess area {spread})."
 
 
 STUDY = Study("coverage", "Are the surest answers of a model safer with soft labels?", judge, verdicts)

@@ -41,4 +41,5 @@ def told_alone(finding: Finding) -> str:
     """In words: by KL."""
     unsure = "as much of the crowd as" if finding.same else "no more or less of the crowd than"
     words = {-1: "more of the crowd than", 1: "less of the crowd than", 0: unsure}
-    return f"without a model, {finding.first} votes tell {words[finding.side]} {finding.second}"
+    small = ", by less than the margin" if finding.side and finding.same else ""
+    return f"without a model, {finding.first} votes tell {words[finding.side]} {finding.second}{small}"
