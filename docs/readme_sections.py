@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from basins_section import basins
+from soft_labels_section import soft_labels
 from training_section import training
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -90,7 +91,17 @@ def basins_here() -> str:
     return basins(ROOT / "results" / "basins")
 
 
-SECTIONS = {"demo": demo, "basins": basins_here, "training": training_here, "speed": speed}
+def soft_labels_here() -> str:
+    return soft_labels(ROOT / "results" / "soft-labels")
+
+
+SECTIONS = {
+    "demo": demo,
+    "basins": basins_here,
+    "soft-labels": soft_labels_here,
+    "training": training_here,
+    "speed": speed,
+}
 
 
 def _json(path: str) -> dict[str, Any]:

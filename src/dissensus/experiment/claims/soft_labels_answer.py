@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dissensus.experiment.claims.claim import metric_title, read_claims
+from dissensus.experiment.claims.decide import combined
 from dissensus.experiment.claims.enough import Enough, votes_enough
 from dissensus.experiment.claims.guard import lead
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Ledger, Row
@@ -41,11 +42,19 @@ def _told(ledger: Ledger, claim: str, what: str, more: str = "") -> str:
     counted = Counter(row.verdict for row in alone)
     where = {verdict: [row.view for row in alone if row.verdict == verdict] for verdict in (SUPPORTED, CONTRADICTED)}
     lines = [f"{verdict} on {', '.join(views)}" for verdict, views in where.items() if views]
-    lines += [f"undecided on {counted[UNDECIDED]}"] if counted[UNDECIDED] else []
+    lines += [f"undecided on {counted[UNDECIDED]}{_barred(alone)}"] if counted[UNDECIDED] else []
     mean = _mean_row(ledger, claim)
     average = f"; on average {mean.verdict} ({mean.measured})" if mean is not None else ""
     many = "data set and model" if len(alone) == 1 else "data sets and models"
     return f"That {what}{more} ({claim}), of {len(alone)} {many}: {'; '.join(lines)}{average}."
+
+
+def _barred(rows: Sequence[Row]) -> str:
+    """Where the numbers would decide, but the model has learned too little for them to count."""
+    told = [combined(row.parts)[0] for row in rows if row.verdict == UNDECIDED]
+    counted = Counter(verdict for verdict in told if verdict != UNDECIDED)
+    kept = " and ".join(f"{verdict} on {number}" for verdict, number in sorted(counted.items(), reverse=True))
+    return f" (by its numbers alone it would be {kept}, but there the hard arm has learned too little)" if kept else ""
 
 
 def _mean_row(ledger: Ledger, claim: str) -> Row | None:
