@@ -21,10 +21,7 @@ from dissensus.experiment.sweep import Outcome, Say
 from dissensus.records import RunStore
 
 SMALL = Source(name="glyphs", options={"items": 160, "votes": 75})
-TRIED = (
-    "cifar10h-small-cnn",
-    "chaosnli-snli-frozen",
-)  # protocols of a small test: one with fewer votes, one with a sweep
+TRIED = ("cifar10h-small-cnn", "chaosnli-snli-frozen")  # by a small test: one with five votes, one with a sweep
 
 
 @dataclass(frozen=True)
@@ -38,14 +35,12 @@ class Several:
     @classmethod
     def open(cls, paper: Paper, store: RunStore, protocols: Collection[str], small: bool = False) -> Several:
         """Of these protocols; ``small`` with a small model on embedded data, and few seeds."""
-        loaded: dict[str, Dataset] = {}
+        sources = {name: SMALL if small else Source(name=paper.protocols[name].data) for name in protocols}
+        loaded = {source.name: source.load() for source in {one.name: one for one in sources.values()}.values()}
         parts = {}
-        for name in protocols:
-            protocol = paper.protocols[name]
-            source = SMALL if small else Source(name=protocol.data)
-            data = loaded.setdefault(str(source.name), None) or source.load()  # type: ignore[arg-type]
-            loaded[str(source.name)] = data
-            setting = small_setting(name) if small else full_setting(protocol, source, data)
+        for name, source in sources.items():
+            data = loaded[source.name]
+            setting = small_setting(name) if small else full_setting(paper.protocols[name], source, data)
             parts[name] = Reproduction(paper.under([name]), setting, data, store)
         return cls(paper, parts, store)
 
