@@ -35,7 +35,7 @@ from dissensus.delivery import MajorityVote
 
 CLASSES = (10, 1_000, 100_000)
 BATCH, FEATURES, VOTES = 128, 256, 5
-REPEATS = 15
+REPEATS = {10: 15, 1_000: 15, 100_000: 5}
 STORED, DELIVERED = 1_000_000, 100_000  # items
 
 Loss = Callable[[Tensor], Tensor]
@@ -69,7 +69,7 @@ def soft_from_votes(logits: Tensor, cast: Tensor) -> Tensor:
     return (logits.logsumexp(1) - logits.gather(1, cast).mean(1)).mean()
 
 
-def timed(candidates: dict[str, Callable[[], Any]], device: str, repeats: int = REPEATS) -> dict[str, dict[str, float]]:
+def timed(candidates: dict[str, Callable[[], Any]], device: str, repeats: int) -> dict[str, dict[str, float]]:
     """Seconds of each, interleaved: median, least and most."""
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for turn in range(repeats + 1):
@@ -93,7 +93,7 @@ def loss_alone(n_classes: int, device: str) -> dict[str, dict[str, float]]:
         return lambda: torch.autograd.grad(loss(logits), logits)
 
     found = losses(make_votes(BATCH, n_classes), device)
-    return timed({name: passes(loss) for name, loss in found.items()}, device)
+    return timed({name: passes(loss) for name, loss in found.items()}, device, REPEATS[n_classes])
 
 
 def last_layer(n_classes: int, device: str) -> dict[str, dict[str, float]]:
@@ -104,7 +104,7 @@ def last_layer(n_classes: int, device: str) -> dict[str, dict[str, float]]:
         return lambda: torch.autograd.grad(loss(layer(x)), [x, *layer.parameters()])
 
     found = losses(make_votes(BATCH, n_classes), device)
-    return timed({name: passes(loss) for name, loss in found.items()}, device)
+    return timed({name: passes(loss) for name, loss in found.items()}, device, REPEATS[n_classes])
 
 
 def kept(n_classes: int, device: str = "cpu") -> dict[str, int]:
