@@ -120,11 +120,19 @@ def votes_sentence(evidence: Evidence, method: str = "soft") -> str:
     if not sets or any(one.votes is None for one in found):
         return "How many votes an item are enough is not known yet: not all of these runs were made."
     told = [f"{_votes(one.votes)} for {metric_title(one.metric)}" for one in found]
+    levels = [f"{metric_title(one.metric)} {_level(evidence, one.metric, sets, method):.3f}" for one in found]
     return (
         f"Votes to pay for: trained on {method} labels ({', '.join(sets)}), a model needs {', '.join(told[:-1])} and "
         f"{told[-1]} an item; beyond that, votes up to a hundred buy less than "
-        f"{', '.join(f'{one.margin:g} of {metric_title(one.metric)}' for one in found)}."
+        f"{', '.join(f'{one.margin:g} of {metric_title(one.metric)}' for one in found)}. With all votes it has "
+        f"{', '.join(levels)}: where that is poor, few votes are enough because more cannot help."
     )
+
+
+def _level(evidence: Evidence, metric: str, protocols: Sequence[str], method: str) -> float:
+    """What is reached with all votes, on average."""
+    found = [evidence.numbers(metric, protocol=name, method=method).values() for name in protocols]
+    return sum(sum(values) / len(values) for values in found) / len(found)
 
 
 def _votes(number: int | str | None) -> str:
