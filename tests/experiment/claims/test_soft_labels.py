@@ -232,6 +232,7 @@ def test_the_answer_says_where_and_on_average() -> None:
     assert "690 trainings, 10 seeds, 3 of 14 data sets and models." in told[7]
     lost = world(changed(kl=lambda kl, cell: kl + 0.3 * (cell.protocol == ALONE)))
     assert f"({SWEPT[1]}, {SWEPT[2]})" in answer(judge_claims(lost, PAPER), lost)[6]
+    assert f"{ALONE} at" not in answer(judge_claims(lost, PAPER), lost)[5]
     barred = world(changed(majority_class=lambda share, cell: 0.9))
     assert "the hard arm does not beat the most frequent class" in answer(judge_claims(barred, PAPER), barred)[7]
 

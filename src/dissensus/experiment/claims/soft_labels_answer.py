@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dissensus.experiment.claims.claim import metric_title, read_claims
 from dissensus.experiment.claims.decide import combined
 from dissensus.experiment.claims.enough import Enough, votes_enough
-from dissensus.experiment.claims.guard import lead
+from dissensus.experiment.claims.guard import BARRED, lead
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Ledger, Row
 from dissensus.experiment.papers import Evidence, read_paper
 
@@ -65,6 +65,7 @@ def _mean_row(ledger: Ledger, claim: str) -> Row | None:
 def _hard_delivery(ledger: Ledger) -> str:
     alone = [row for row in ledger if row.claim == "A3" and not row.view.startswith("mean-") and row.seeds]
     few = [row for row in ledger if row.claim == "A4" and not row.view.startswith("mean-") and row.seeds]
+    few = [row for row in few if not row.reason.startswith(BARRED)]
     if not alone:
         return "Whether hard delivery helps on text is not known yet: nothing was run (A3, A4)."
     helps = [row.view for row in alone if row.verdict == SUPPORTED]
@@ -76,7 +77,7 @@ def _hard_delivery(ledger: Ledger) -> str:
 
 def _few(rows: Sequence[Row]) -> str:
     if not rows:
-        return "with few votes it was not tried yet (A4)"
+        return "with few votes it was not tried yet with a model that has learned something (A4)"
     cells = [(row.view, cell) for row in rows for cell in row.deciding[0].cells]
     helps = [f"{view} at {cell.cell}" for view, cell in cells if cell.verdict == SUPPORTED]
     worse = sum(cell.verdict == CONTRADICTED for _, cell in cells)
