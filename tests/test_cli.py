@@ -199,8 +199,8 @@ def test_damaged_features_are_computed_again_with_a_line(run, own_texts, tiny_en
     kept.write_bytes(b"")
     code, _, err = run(*arguments, "--seed", 1)
     assert code == 0
-    assert "is damaged" in err
-    assert "the features of the texts are computed" in err
+    assert "is damaged" in " ".join(err.split())
+    assert "the features of the texts are computed again" in " ".join(err.split())  # wherever the line is broken
 
 
 def test_an_encoder_that_cannot_be_had_is_told_with_what_to_do(run, own_texts):
