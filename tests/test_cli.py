@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from itertools import takewhile
 
 import numpy as np
@@ -489,7 +490,8 @@ def test_a_stopped_comparison_goes_on_where_it_was(run, own_data, number):
     # one job: that workers stop, too, is shown in tests/experiment/test_sweep.py, and each takes seconds to start
     arguments = ["compare", *OWN, "--methods", "soft", "--seeds", "3", "--epochs", "150", "--jobs", "1"]
     command = [sys.executable, "-m", "dissensus.cli", *arguments]
-    with subprocess.Popen(command, cwd=own_data, stderr=subprocess.PIPE, text=True) as process:
+    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # who starts tests in the background has it ignored
+    with subprocess.Popen(command, cwd=own_data, stderr=subprocess.PIPE, text=True, preexec_fn=heeded) as process:
         assert process.stderr is not None
         before = list(takewhile(lambda line: not line.startswith("1/3"), process.stderr))
         process.send_signal(number)
