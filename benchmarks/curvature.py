@@ -15,10 +15,13 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+import shlex
+import sys
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -206,8 +209,10 @@ def timed(way: Callable[[Given], Answer], given: Given) -> tuple[Answer, float, 
     return answer, seconds, torch.cuda.max_memory_allocated() / 1e9 if on_gpu else None
 
 
-def compare(ways: list[str], given: Given, repeats: int, truth: dict[str, float]) -> dict[str, Any]:
-    """Every way once to warm up, then in turn."""
+def compare(
+    ways: list[str], given: Given, repeats: int, truth: dict[str, float], keep: Callable[[dict[str, Any]], None]
+) -> None:
+    """Every way once to warm up, then in turn; what is known so far is kept, since a borrowed GPU may end first."""
     told: dict[str, Any] = {}
     for name in ways:
         try:
@@ -230,20 +235,22 @@ def compare(ways: list[str], given: Given, repeats: int, truth: dict[str, float]
             "memory_gb": memory and round(memory, 1),
             "seconds": [],
         }
+        print(f"{given.precision} {name}: first {cold:.1f} s", flush=True)
+        keep(told)
+    ran = {name: row for name, row in told.items() if "seconds" in row}
     for _ in range(repeats):
-        for name in told:
-            if "seconds" in told[name]:
-                told[name]["seconds"].append(round(timed(WAYS[name], given)[1], 3))
-    for name, row in told.items():
-        if "seconds" in row:
+        for name, row in ran.items():
+            row["seconds"].append(round(timed(WAYS[name], given)[1], 3))
             row["median_s"] = median(row["seconds"])
+            keep(told)
+    for name, row in ran.items():
+        if row["seconds"]:
             print(
                 f"{given.precision} {name}: {row['median_s']:.2f} s for {row['products']} products (first "
                 f"{row['first_s']:.1f}), top {row['top']:.4g} off by {row['top_error']:.1e}, trace {row['trace']:.4g} "
                 f"off by {row['trace_error']:.1e}, {row['memory_gb']} GB",
                 flush=True,
             )
-    return told
 
 
 def growth(given: Given, more: Given) -> dict[str, Any]:
@@ -285,6 +292,7 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true", help="glyphs and a thin net on the CPU")
     parser.add_argument("--out", type=Path, required=True)
     told = parser.parse_args()
+    asked = ["FILE.json" if word == str(told.out) else word for word in sys.argv[1:]]
     epochs, repeats, precisions = told.epochs, told.repeats, told.precisions.split(",")
     if told.tiny:
         epochs, repeats, precisions = 2, 1, ["fp32"]
@@ -306,19 +314,22 @@ def main() -> None:
         "reference": truth,
     }
     record = {
-        "command": "python benchmarks/curvature.py --out FILE.json",
+        "command": f"python benchmarks/curvature.py {shlex.join(asked)}",
         "environment": environment(("numpy", "torch")),
     }
     if not told.tiny:
         record["environment"]["machine"]["gpu"] = torch.cuda.get_device_name()
-    for precision in precisions:
-        result[precision] = compare(ways, replace(given, precision=precision), repeats, truth)
+
+    def keep(name: str, part: dict[str, Any]) -> None:
+        result[name] = part
         told.out.write_text(json.dumps(record | {"result": result}, indent=2, sort_keys=True, allow_nan=False) + "\n")
+
     if not told.no_growth:
         precision = precisions[0]
-        result["growth"] = growth(replace(given, precision=precision), replace(more, precision=precision))
+        keep("growth", growth(replace(given, precision=precision), replace(more, precision=precision)))
         print(json.dumps(result["growth"]), flush=True)
-        told.out.write_text(json.dumps(record | {"result": result}, indent=2, sort_keys=True, allow_nan=False) + "\n")
+    for precision in precisions:
+        compare(ways, replace(given, precision=precision), repeats, truth, partial(keep, precision))
 
 
 if __name__ == "__main__":
