@@ -485,8 +485,8 @@ def test_a_store_that_cannot_be_written_ends_it(run, own_data, jobs):
     assert not (own_data / "report").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_comparison_goes_on_where_it_was(run, own_data, number):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_comparison_goes_on_where_it_was(run, own_data, number, code):
     # one job: that workers stop, too, is shown in tests/experiment/test_sweep.py, and each takes seconds to start
     arguments = ["compare", *OWN, "--methods", "soft", "--seeds", "3", "--epochs", "150", "--jobs", "1"]
     command = [sys.executable, "-m", "dissensus.cli", *arguments]
@@ -496,8 +496,9 @@ def test_a_stopped_comparison_goes_on_where_it_was(run, own_data, number):
         before = list(takewhile(lambda line: not line.startswith("1/3"), process.stderr))
         process.send_signal(number)
         rest = process.stderr.read()
-        assert process.wait(30) == 130, "".join(before) + rest
+        assert process.wait(30) == code, "".join(before) + rest
     assert "Traceback" not in rest
+    assert "stopping at the end of the epoch, so that it is kept" in rest
     assert "Stopped. What is done is kept" in rest
     done = sorted(path.name for path in (own_data / "runs").iterdir() if not path.name.startswith("."))
     assert 1 <= len(done) < 3

@@ -2,7 +2,7 @@
 
 Every command prints what a person reads, or with ``--json`` what a program reads. Results go to standard output,
 progress and notes to standard error. Exit codes: 0 done, 1 a run failed, 2 a mistake in what was given, 3 the budget is
-used up and runs are left for the same command to go on with, 130 stopped.
+used up and runs are left for the same command to go on with, 130 stopped by Ctrl-C, 143 by SIGTERM.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 EXTRAS = {"train": ("torch", "pydantic"), "report": ("matplotlib", "jinja2")}  # what they bring, by its module
 WIDE = 110  # columns that a table of methods with intervals takes
 LEFT = 3  # the budget is used up; the same command goes on
-STOPPED = 130  # what shells say of Ctrl-C
+STOPPED, TERMINATED = 130, 143  # what shells say of Ctrl-C, and of SIGTERM
 SMOKE = (
     "This is a smoke test: a small model, a few epochs, embedded data. Its numbers show that everything works, and say "
     "nothing about the paper."
@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             raise
         error.show()  # type: ignore[attr-defined]
         sys.exit(error.exit_code)
-    if code == STOPPED:
+    if code in (STOPPED, TERMINATED):
         err.print("Stopped. What is done is kept; the same command goes on from there.")
     sys.exit(code)
 
@@ -1031,15 +1031,8 @@ def _make(
         for line in _told_standing(repeated, now):
             err.print(escape(line), highlight=False, soft_wrap=True)
     left = None if end is None else max(end - time.monotonic(), 1e-6)
-    with _board(len(now.plans), "images", quiet) as tell:
-        outcome = repeated.carry_out(
-            now, budget=left, jobs=jobs, width=width, progress=tell, say=None if quiet else _tell_note
-        )
-    if outcome.failed:
-        _tell_failures(outcome)
-    if outcome.left:
-        _tell_left(len(outcome.left), len(now.plans), outcome.seconds_left)
-    return 1 if outcome.failed else LEFT if outcome.left else 0
+    carry_out = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
+    return _swept(carry_out, len(now.plans), "images", quiet)
 
 
 def _write_paper(evidence: Evidence, paper: Paper, folder: Path, notes: Path, as_json: bool, quiet: bool) -> None:
@@ -1120,14 +1113,25 @@ def _carry_out(
 
     if (end := how.get("budget")) is not None:
         how = how | {"budget": max(end - time.monotonic(), 1e-6)}
-    with _board(len(plans), "images" if data.images else "items", quiet) as tell:
-        outcome = experiment.compare(plans, source, kept, progress=tell, say=_tell_note, **how)
+    carry_out = partial(experiment.compare, plans, source, kept, **how)
+    if code := _swept(carry_out, len(plans), "images" if data.images else "items", quiet):
+        raise typer.Exit(code)
+
+
+def _swept(carry_out: Callable[..., Outcome], total: int, items: str, quiet: bool) -> int:
+    """Runs with their progress, and how it ended; returns the exit code."""
+    from dissensus.experiment.budget import Terminated
+
+    try:
+        with _board(total, items, quiet) as tell:
+            outcome = carry_out(progress=tell, say=_tell_note)
+    except Terminated:
+        raise typer.Exit(TERMINATED) from None
     if outcome.failed:
         _tell_failures(outcome)
     if outcome.left:
-        _tell_left(len(outcome.left), len(plans), outcome.seconds_left)
-    if outcome.failed or outcome.left:
-        raise typer.Exit(1 if outcome.failed else LEFT)
+        _tell_left(len(outcome.left), total, outcome.seconds_left)
+    return 1 if outcome.failed else LEFT if outcome.left else 0
 
 
 def _before_starting(

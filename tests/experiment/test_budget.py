@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.experiment import Event
-from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, seconds_of
+from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, seconds_of, until_signal
 from dissensus.records import RunStore, write_run
 
 
@@ -109,3 +112,13 @@ def test_looking_inside_models_takes_a_time_of_its_own(plan, tmp_path):
     assert [paces.looking(kind, look) for look in ("curvature", "maps", None)] == [10, None, 0]
     paces.learn(kind, Event("done", plan.name, "soft", 0, "all", of=2, pace=1.0, looking=4.0), look="curvature")
     assert paces.looking(kind, "curvature") == 4
+
+
+def test_a_signal_that_was_ignored_stays_so():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with until_signal() as came:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert not came()
+    finally:
+        signal.signal(signal.SIGINT, before)

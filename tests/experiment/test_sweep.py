@@ -14,7 +14,7 @@ import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.experiment import Comparison, Event, Plan, compare
-from dissensus.experiment.budget import Budget
+from dissensus.experiment.budget import Budget, Terminated
 from dissensus.experiment.sweep import Course
 from dissensus.records import Diagnosis, RunStore
 
@@ -33,6 +33,14 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         sys.exit("stopped")
 """
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heeded():
+    """Who starts tests in the background has it ignored, and so have the processes that they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
@@ -186,20 +194,26 @@ def test_nothing_to_do(source, tmp_path):
     assert compare([], source, RunStore(tmp_path)).done == ()
 
 
-def test_an_interrupt_leaves_nothing_half_written_and_is_resumed(data, source, tiny, tmp_path):
-    store = RunStore(tmp_path)
+@pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)])
+def test_an_interrupt_keeps_the_run_under_way_and_is_resumed(data, source, tiny, tmp_path, number, error):
+    store, told, said = RunStore(tmp_path), [], []
 
     def interrupt(event):
-        if event.kind == "epoch" and len(store) == 1:
-            os.kill(os.getpid(), signal.SIGTERM)  # counts as Ctrl-C
+        told.append(event)
+        if event.kind == "epoch" and len(store) == 1 and not said:
+            os.kill(os.getpid(), number)
 
-    handler = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt):
-        compare(tiny.plans(data), source, store, jobs=1, progress=interrupt)
-    assert signal.getsignal(signal.SIGTERM) is handler
+    handler = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        compare(tiny.plans(data), source, store, jobs=1, progress=interrupt, say=said.append)
+    assert raised.type is error
+    assert said == ["stopping at the end of the epoch, so that it is kept; Ctrl-C now stops at once"]
+    assert signal.getsignal(number) is handler
     assert len(store) == 1
+    assert store.unfinished_names() == [told[-1].run]  # long before a checkpoint is due
     assert staged(store) == []
     finish(tiny, store)
+    assert store.read(told[-1].run).about["resumed_at"] == told[-1].epoch == 1
 
 
 def test_two_sweeps_on_one_store_make_each_run_once(start, tmp_path):
@@ -466,14 +480,14 @@ def test_no_run_is_begun_that_does_not_fit(long, source, tmp_path, monkeypatch):
         assert again.seconds_left == pytest.approx(3 * store.read(outcome.done[0]).about["seconds"], rel=0.01)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_sigterm_counts_as_the_end_of_the_budget(start, tmp_path, jobs):
+@pytest.mark.parametrize(("number", "jobs"), [(signal.SIGTERM, 1), (signal.SIGTERM, 2), (signal.SIGINT, 2)])
+def test_a_signal_counts_as_the_end_of_the_budget(start, tmp_path, number, jobs):
     process, _ = start(epochs=2000, jobs=jobs)
     store = RunStore(tmp_path / "runs")
     epochs = (line for line in process.stdout if line.startswith("epoch"))
     for _ in range(50):
         next(epochs)
-    os.killpg(process.pid, signal.SIGTERM)  # a scheduler sends it to the workers as well
+    os.killpg(process.pid, number)  # schedulers and terminals send it to the workers as well
     _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors.strip()) == (1, "stopped")
     assert len(store.unfinished_names()) == jobs

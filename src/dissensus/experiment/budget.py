@@ -171,22 +171,42 @@ def epochs_saved(checkpoint: Path) -> int:
         return 0  # training says what is wrong with it
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came, and not Ctrl-C: who tells them apart may, and for all others it is the same."""
+
+
+class Signalled:
+    """Whether a signal to stop has come. The first is remembered and told, the second stops at once."""
+
+    def __init__(self, say: Callable[[str], object] | None = None) -> None:
+        self.number: int | None = None
+        self.say = say
+
+    def __call__(self) -> bool:
+        return self.number is not None
+
+    def heard(self, number: int, *_: Any) -> None:
+        if self.number is not None:
+            raise self.error()
+        self.number = number
+        if self.say is not None:
+            self.say("stopping at the end of the epoch, so that it is kept; Ctrl-C now stops at once")
+
+    def error(self) -> KeyboardInterrupt:
+        return Terminated() if self.number == signal.SIGTERM else KeyboardInterrupt()
+
+
 @contextmanager
-def until_signal(*numbers: signal.Signals) -> Iterator[Callable[[], bool]]:
-    """Whether one of these signals has come; a second one counts as Ctrl-C."""
-    came = threading.Event()
+def until_signal(say: Callable[[str], object] | None = None) -> Iterator[Signalled]:
+    """Whether Ctrl-C or SIGTERM has come; ``say`` is given a line when the first does."""
+    came = Signalled(say)
     if threading.current_thread() is not threading.main_thread():
-        yield came.is_set  # only the main thread may handle signals
+        yield came  # only the main thread may handle signals
         return
-
-    def heard(*_: Any) -> None:
-        if came.is_set():
-            raise KeyboardInterrupt
-        came.set()
-
-    before = {number: signal.signal(number, heard) for number in numbers}
+    heeded = [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, came.heard) for number in heeded}  # Ctrl-C is not for a job in background
     try:
-        yield came.is_set
+        yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

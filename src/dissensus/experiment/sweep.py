@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
-from signal import SIGINT, SIGTERM
 from typing import Any
 
 from dissensus.base.errors import InputError, StoreError
-from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, until_signal
+from dissensus.experiment.budget import Budget, Paces, Signalled, epochs_saved, kind_of, until_signal
 from dissensus.experiment.events import ENDS, Event, Progress, event_of
 from dissensus.experiment.making import Maker
 from dissensus.experiment.plan import Plan
@@ -65,13 +64,14 @@ def compare(
     It can be killed at any time and called again. Runs under way leave a checkpoint ``every`` so many seconds, and the
     next call goes on from there. With a ``budget`` of seconds it stops before they are over: no run is begun that will
     not fit in what is left, those under way write their checkpoints, and ``left`` of the outcome names what remains. On
-    SIGTERM it stops like that, too, and on Ctrl-C where a GPU makes epochs short (else it stops at once); then
-    KeyboardInterrupt is raised. ``features``, ``keep_model`` and ``diagnose`` are those of
+    Ctrl-C or SIGTERM it stops like that, too, and KeyboardInterrupt is raised (its kind ``budget.Terminated`` for
+    SIGTERM); a second one stops it at once. ``features``, ``keep_model`` and ``diagnose`` are those of
     :func:`~dissensus.experiment.carry_out`; other processes must be able to import ``diagnose``, so it is no lambda. It
     may be a table by the names of runs, where not all are looked into alike; the budget counts the time it takes.
 
     A run that fails is reported, with the reason, and the others go on; where the store itself cannot be written, the
-    sweep ends with that error. ``say`` is given a line where less GPU memory than hoped for slows the sweep down.
+    sweep ends with that error. ``say`` is given a line where less GPU memory than hoped for slows the sweep down, and
+    when a signal has come.
     """
     for name, number in (("jobs", jobs), ("width", width)):
         if number < 1:
@@ -85,7 +85,7 @@ def compare(
         how = replace(how, width=width if on_gpu else 1)
         course.beside, course.shares = min(width if on_gpu else jobs, len(course.waiting)), on_gpu
         course.recall(device_name(), how.width)
-        with until_signal(SIGTERM, *([SIGINT] if on_gpu else [])) as course.signalled:
+        with until_signal(say) as course.signalled:
             if course.beside > 1 and not on_gpu:
                 _in_processes(course, lambda: Worker(source, store, how), course.beside)
             elif len(course.waiting) == 1 or not on_gpu:
@@ -94,7 +94,7 @@ def compare(
                 with WriterProcess() as writer:
                     _in_this_process(course, Maker(source, store, how, writer), say)
     if course.waiting and course.signalled():
-        raise KeyboardInterrupt
+        raise course.signalled.error()
     return course.outcome()
 
 
@@ -119,7 +119,7 @@ class Course:
         self.beside = 1
         self.shares = False  # one device, whose runs slow each other down
         self.stopped = False
-        self.signalled: Callable[[], bool] = lambda: False
+        self.signalled = Signalled()
 
     def skip_done(self) -> None:
         """Runs that were begun come first, so that they do not stay so."""
