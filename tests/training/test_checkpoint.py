@@ -212,6 +212,21 @@ def test_a_damaged_file_is_told_by_its_name(path: Path) -> None:
             run(checkpoint=Checkpoint(path))
 
 
+def test_a_single_bit_that_was_lost_is_noticed(path: Path) -> None:
+    tensors = {"model.weight": torch.randn(3, 4), "best.logits": torch.randn(5).bfloat16(), "steps": torch.tensor(7)}
+    save(path, Saved({"seeds": {"init": 0}}, [{"epoch": 0, "kl": 0.25}], tensors))
+    whole = path.read_bytes()
+    summed = whole.index(b'"sum"')
+    for place in range(len(whole)):
+        if summed < place <= summed + 3:
+            continue  # it would have another name, and checkpoints had none in the past
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(InputError, match=r"checkpoint\.safetensors is no checkpoint, or damaged.*Remove it"):
+            load(path, {})
+    path.write_bytes(whole)
+    assert load(path, {}) is not None
+
+
 def test_floats_come_back_as_they_were(path: Path) -> None:
     history = [{"epoch": 0, "kl": 0.1 + 0.2, "lr": 1e-300}]
     tensors = {"a": torch.randn(2, 3, 4, 4).contiguous(memory_format=torch.channels_last), "b": torch.tensor(7)}

