@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ import torch.nn.functional as F
 from dissensus.base.streams import key, permutation
 from dissensus.datasets import Texts
 from dissensus.delivery import Multipass, Soft
-from dissensus.models.text import FineTuning, find_encoder, tokens
-from dissensus.training import Checkpoint, Engine, Fitted, Job, Recipe, Stopped, fit, fit_many
+from dissensus.evaluation.predict import predict
+from dissensus.models.text import FineTuned, FineTuning, find_encoder, tokens
+from dissensus.training import Checkpoint, Engine, Fitted, Job, Recipe, Stopped, fit, fit_many, held_out
 from dissensus.training.inputs import cut
 from dissensus.votes import Votes
 
@@ -50,22 +52,39 @@ def votes() -> Votes:
 
 def run(make, x, deliver, recipe: Recipe = RECIPE, **options) -> Fitted:
     human = options.pop("human", np.full((36, 3), 1 / 3))
-    return fit(make, x, deliver, recipe, seed=5, held_out=(x, human), **options)
+    return fit(make, x, deliver, recipe, seed=options.pop("seed", 5), held_out=(x, human), **options)
 
 
 def test_it_learns_what_people_say(make, x, votes) -> None:
-    fitted = run(make, x, Soft(votes), Recipe(**{**vars(RECIPE), "epochs": 50}), human=votes.frequencies())
+    fitted = run(make, x, Soft(votes), Recipe(**{**vars(RECIPE), "epochs": 50}), human=votes.frequencies(), seed=0)
     assert fitted.history[0]["kl"] > 0.9
     assert fitted.history[-1]["kl"] < 0.2
     assert fitted.history[-1]["accuracy"] == 1
 
 
-def test_it_is_adamw_on_the_batches_it_says_with_the_dropout_it_says(make, x, votes) -> None:
-    """By hand: rows of floats are cross-entropy to these rows, never binary cross-entropy."""
-    deliver, recipe = Soft(votes), Recipe(**{**vars(RECIPE), "epochs": 2, "momentum": 0.9})
-    fitted = fit(make, x, deliver, recipe, seed=5)
-    torch.manual_seed(key(5, "init"))
-    model = make().train()
+@pytest.fixture(scope="module")
+def still(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> FineTuning:
+    """The same without dropout."""
+    folder = Path(shutil.copytree(tiny_encoder, tmp_path_factory.mktemp("encoders") / "still"))
+    config = json.loads((folder / "config.json").read_text())
+    quiet = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (folder / "config.json").write_text(json.dumps(config | quiet))
+    return FineTuning(find_encoder(folder), 3)
+
+
+def padded(make: FineTuning) -> Callable[[], FineTuned]:
+    """The same models, as if they could not take texts end to end."""
+
+    def made() -> FineTuned:
+        model = make()
+        model.packs = False
+        return model
+
+    return made
+
+
+def assert_by_hand(fitted: Fitted, model: FineTuned, x: np.ndarray, deliver: Soft) -> None:
+    """Two epochs of AdamW on padded batches: rows of floats are cross-entropy to these rows, never binary."""
     groups = [
         {"params": [p for p in model.parameters() if p.ndim > 1], "weight_decay": 0.01},
         {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0},
@@ -86,6 +105,39 @@ def test_it_is_adamw_on_the_batches_it_says_with_the_dropout_it_says(make, x, vo
     for name, value in model.state_dict().items():
         if not name.endswith("key.bias"):  # whose gradient is 0 but for rounding, which Adam makes as large as any
             torch.testing.assert_close(fitted.model.state_dict()[name], value, rtol=1e-3, atol=1e-5)
+
+
+def test_it_is_adamw_on_the_batches_it_says_with_the_dropout_it_says(make, x, votes) -> None:
+    fitted = fit(padded(make), x, Soft(votes), Recipe(**{**vars(RECIPE), "epochs": 2}), seed=5)
+    torch.manual_seed(key(5, "init"))
+    assert_by_hand(fitted, make().train(), x, Soft(votes))
+
+
+def test_it_is_the_same_on_texts_end_to_end(still, x, votes) -> None:
+    assert still.packs
+    fitted = fit(still, x, Soft(votes), Recipe(**{**vars(RECIPE), "epochs": 2}), seed=5)
+    torch.manual_seed(key(5, "init"))
+    assert_by_hand(fitted, still().train(), x, Soft(votes))
+
+
+@pytest.mark.parametrize("packs", [True, False])
+def test_it_is_given_no_more_places_than_it_needs(still, x, votes, packs) -> None:
+    widths: list[tuple[int, ...]] = []
+
+    def made() -> FineTuned:
+        model = still() if packs else padded(still)()
+        model.register_forward_pre_hook(lambda m, given: widths.append(tuple(given[0].shape)) if m.training else None)
+        return model
+
+    fit(made, np.concatenate([x, np.full((36, 2, 32), -1, np.int32)], 2), Soft(votes), Recipe(epochs=1, batch_size=8))
+    assert widths == ([(8, 3, 16)] * 4 + [(4, 3, 16)] if packs else [(8, 2, 32)] * 4 + [(4, 2, 16)])
+
+
+def test_held_out_texts_are_told_in_their_own_order(make, x, votes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the parts in which they are predicted, those of like length together."""
+    monkeypatch.setattr(held_out, "SMALL", 7)
+    fitted = run(make, x, Soft(votes), human=votes.frequencies())
+    np.testing.assert_allclose(fitted.last.logits, predict(fitted.model, x, fitted.prepare), atol=1e-5)
 
 
 def test_two_deliveries_of_a_seed_are_paired(make, x, votes) -> None:
@@ -131,14 +183,11 @@ GPU = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason
 
 
 @pytest.mark.parametrize("graph", [pytest.param(graph, marks=GPU) for graph in (False, True)])
-def test_without_dropout_a_gpu_gives_what_a_cpu_gives(tiny_encoder: Path, x, votes, tmp_path: Path, graph) -> None:
-    folder = Path(shutil.copytree(tiny_encoder, tmp_path / "still"))
-    config = json.loads((folder / "config.json").read_text())
-    still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    (folder / "config.json").write_text(json.dumps(config | still))
-    make = FineTuning(find_encoder(folder), 3)
-    cpu = run(make, x, Soft(votes))
-    gpu = run(lambda: make().cuda(), x, Soft(votes), engine=Engine(graph=graph))
+@pytest.mark.parametrize("packs", [True, False])
+def test_without_dropout_a_gpu_gives_what_a_cpu_gives(still, x, votes, graph, packs) -> None:
+    cpu = run(still, x, Soft(votes))
+    made = still if packs else padded(still)
+    gpu = run(lambda: made().cuda(), x, Soft(votes), engine=Engine(graph=graph))
     np.testing.assert_allclose(gpu.last.logits, cpu.last.logits, atol=2e-2)
 
 

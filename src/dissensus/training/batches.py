@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dissensus.base.streams import permutation
+from dissensus.models.text.packing import pack
 from dissensus.training.augment import Augment
 from dissensus.training.inputs import cut, sent
 from dissensus.training.labels import Labels
@@ -41,6 +42,7 @@ class Batches:
     seed: int
     device: torch.device
     lengths: Tensor | None = None  # of texts: a batch is as long as its longest
+    packed: bool = False  # texts end to end, for a model that takes them so
 
     def __len__(self) -> int:
         """Batches in an epoch."""
@@ -50,13 +52,20 @@ class Batches:
         n_items, size, device = len(self.inputs), self.recipe.batch_size, self.device
         order = torch.from_numpy(permutation(n_items, self.seed, "order", epoch))
         items = self.augment(epoch, sent(order, self.inputs.device)).split(size)
-        if self.lengths is not None:
-            longest = (int(batch.max()) for batch in self.lengths[order].split(size))
-            items = tuple(map(cut, items, longest))
-        x = (sent(batch, device) for batch in items)
+        x = (sent(batch, device) for batch in self._shortened(items, order))
         y = self.labels(epoch, order).split(size)
         if not self.recipe.mixup:
             return map(Batch, x, y)
         share = sent(torch.from_numpy(shares(self.recipe.mixup, len(y), self.seed, epoch)), device).unbind()
         partner = sent(torch.from_numpy(partners(n_items, size, self.seed, epoch)), device).split(size)
         return map(Batch, x, y, share, partner)
+
+    def _shortened(self, items: Iterable[Tensor], order: Tensor) -> Iterable[Tensor]:
+        """Of texts without most of the places that none of the batch reaches. One by one, as they are asked for: at
+        once for an epoch, other runs would wait for it.
+        """
+        if self.lengths is None:
+            return items
+        lengths = self.lengths[order].split(self.recipe.batch_size)
+        longest, total = ([int(number(batch)) for batch in lengths] for number in (torch.max, torch.sum))
+        return map(pack, items, longest, total) if self.packed else map(cut, items, longest)

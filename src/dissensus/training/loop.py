@@ -141,7 +141,8 @@ class Run:
             augment = Augment(data, self.recipe.crop, self.recipe.flip, self.seeds.order)
             given = Labels(job.deliver, len(data), n_classes, self.recipe.epochs, self.device)
             lengths = lengths_of(inputs) if is_tokens(inputs) else None
-            self.batches = Batches(data, given, augment, self.recipe, self.seeds.order, self.device, lengths)
+            packed = lengths is not None and getattr(self.model, "packs", False)
+            self.batches = Batches(data, given, augment, self.recipe, self.seeds.order, self.device, lengths, packed)
 
             saved = None
             if job.checkpoint is not None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from copy import deepcopy
 from pathlib import Path
 
@@ -73,6 +74,18 @@ def test_padding_changes_nothing(any_encoder: Encoder, pairs: Texts) -> None:
 def test_encoders_are_graphable_and_decoders_are_not(any_encoder: Encoder) -> None:
     families = {"bert", "roberta", "distilbert", "electra"}
     assert FineTuning(any_encoder, 3).graphable == (any_encoder.name in families)
+
+
+def test_a_bert_takes_texts_end_to_end(any_encoder: Encoder) -> None:
+    make = FineTuning(any_encoder, 3)
+    assert make.packs == make().packs == (any_encoder.name == "bert")
+
+
+def test_a_bert_that_looks_back_only_does_not(encoder: Encoder, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(encoder.folder, tmp_path / "decoder"))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"is_decoder": True}))
+    assert not FineTuning(find_encoder(folder), 3).packs
 
 
 def test_bert_tells_the_two_texts_apart(encoder: Encoder, pairs: Texts) -> None:
