@@ -1,4 +1,6 @@
 import warnings
+from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from dissensus.delivery import DELIVERIES
 from dissensus.diagnostics import Hessian, hvp
 from dissensus.diagnostics.hvp import double_backward, forward_over_reverse
 from dissensus.models import MODELS, make
+from dissensus.models.text import FineTuning, find_encoder
 
 PRODUCTS = {"forward over reverse": forward_over_reverse, "double backward": double_backward}
 
@@ -51,6 +54,27 @@ def test_every_model_of_ours_has_products_either_way(name):
     vectors = torch.randn(2, sum(value.numel() for value in model.parameters()))
     one, other = (Hessian(model, inputs, targets, product=product)(vectors) for product in PRODUCTS.values())
     torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4 * float(other.abs().max()))
+
+
+@pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
+def test_attention_bends_as_its_gradients_say(tiny_encoder: Path, product) -> None:
+    """By differences of gradients; the kernels that a transformer trains with have no second derivative."""
+    torch.manual_seed(0)
+    model = FineTuning(find_encoder(tiny_encoder), 3)().double()
+    inputs, targets = torch.randint(5, 20, (6, 2, 16)), torch.randint(3, (6,))
+    inputs[:, 1], inputs[:3, :, 9:] = 0, -1
+    vector = [torch.randn_like(parameter) for parameter in model.parameters()]
+    found = hvp(model, inputs, targets, vector, product=product)
+    step, sides = 1e-5, []
+    for sign in (1, -1):
+        moved = deepcopy(model).eval()
+        with torch.no_grad():
+            for parameter, along in zip(moved.parameters(), vector, strict=True):
+                parameter += sign * step * along
+        F.cross_entropy(moved(inputs), targets).backward()
+        sides.append([parameter.grad for parameter in moved.parameters()])
+    for ours, after, before in zip(found, *sides, strict=True):
+        torch.testing.assert_close(ours, (after - before) / (2 * step), rtol=1e-5, atol=1e-6)
 
 
 def test_hard_labels_are_rows_with_a_single_one(batch_norm_net):

@@ -13,11 +13,12 @@ pytest.importorskip("transformers")
 
 from dissensus.base.errors import InputError, PlanError
 from dissensus.datasets import Texts
-from dissensus.experiment import Comparison, Plan, Source, carry_out, compare
+from dissensus.experiment import Comparison, Plan, Source, carry_out, compare, look_inside
 from dissensus.experiment import seen as seeing
 from dissensus.experiment.seen import chosen, is_place, seen
 from dissensus.models.text import FineTuned, Frozen, find_encoder
 from dissensus.records import RunStore
+from dissensus.training import Stopped
 
 WHO = ("a man", "the dog", "a cat", "somebody", "the woman", "the man")
 WHAT = ("sleeps", "runs", "eats", "is not outside")
@@ -80,6 +81,30 @@ def test_it_is_the_same_run_in_this_process(comparison: Comparison, tmp_path: Pa
         store = RunStore(tmp_path / place)
         logits.append(store.read(carry_out(plan, data, store, source=source)).predictions["last_logits"])
     np.testing.assert_array_equal(*logits)
+
+
+def test_a_run_that_was_stopped_goes_on(comparison: Comparison, tmp_path: Path) -> None:
+    data = comparison.data.load()
+    plan = comparison.plans(data)[0]
+    whole, parted = RunStore(tmp_path / "whole"), RunStore(tmp_path / "parted")
+    given = {"source": comparison.data.model_dump(exclude_defaults=True)}
+    carry_out(plan, data, whole, **given)
+    with pytest.raises(Stopped):
+        carry_out(plan, data, parted, stop=lambda: True, **given)
+    assert not parted.names()
+    carry_out(plan, data, parted, **given)
+    runs = [store.read(plan.name) for store in (whole, parted)]
+    assert runs[1].about["resumed_at"] == 1
+    np.testing.assert_array_equal(*(run.predictions["last_logits"] for run in runs))
+
+
+def test_models_of_texts_are_looked_into(comparison: Comparison, tmp_path: Path) -> None:
+    data, store = comparison.data.load(), RunStore(tmp_path / "runs")
+    plan = comparison.plans(data)[0]
+    carry_out(plan, data, store, source=comparison.data.model_dump(exclude_defaults=True), diagnose=look_inside)
+    found = {one.name: one.value for one in store.read(plan.name).diagnostics() if one.slice == "all"}
+    assert found["top_eigenvalue"] > 0
+    assert np.isfinite(found["trace"])
 
 
 def test_a_plan_knows_an_encoder_by_content(comparison: Comparison, tmp_path: Path, tiny_encoder: Path) -> None:

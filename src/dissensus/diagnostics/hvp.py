@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad, jvp, vmap
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from dissensus.base.arrays import as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
@@ -211,7 +212,9 @@ class Hessian:
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
-        with evaluating(self.model), products_in(self.precision), torch.autocast(self.device.type, enabled=False):
+        off = torch.autocast(self.device.type, enabled=False)
+        # attention in one kernel has a gradient, but that has none
+        with evaluating(self.model), products_in(self.precision), off, sdpa_kernel(SDPBackend.MATH):
             yield
 
 
