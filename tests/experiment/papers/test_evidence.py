@@ -83,9 +83,9 @@ def test_slices_items_and_intervals(evidence: Evidence) -> None:
     few = {"protocol": "audited", "method": "sls", "votes": 5, "other": "soft"}
     assert evidence.numbers("js_gain", **few) == {0: 0.1}
     assert evidence.numbers("js_gain", **few, where="training") == {0: 0.2}
-    ((low, high),) = evidence.intervals("trace", protocol="published", method="sls", slice="disputed").values()
-    assert low == 1590
-    assert np.isnan(high)
+    (trace,) = (one for one in evidence.findings if one.name == "trace" and one.slice == "disputed")
+    assert trace.low == 1590
+    assert np.isnan(trace.high)
 
 
 def test_histories_and_curves(evidence: Evidence) -> None:
@@ -98,7 +98,7 @@ def test_histories_and_curves(evidence: Evidence) -> None:
 
 def test_what_was_not_run_is_not_there(evidence: Evidence) -> None:
     nowhere = {"protocol": "published", "method": "multipass"}
-    for ask in (evidence.numbers, evidence.intervals, evidence.pairs, evidence.curves):
+    for ask in (evidence.numbers, evidence.pairs, evidence.curves):
         assert ask("kl", **nowhere) == {}
     assert evidence.history(**nowhere) == {}
     assert Evidence({}).numbers("kl", protocol="published", method="sls") == {}

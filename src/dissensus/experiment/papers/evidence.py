@@ -70,6 +70,7 @@ class Line:
 
 
 Told = TypeVar("Told", Finding, Line)
+Found = TypeVar("Found")
 Kind = Literal["one", "pair"]  # of how many seeds
 
 
@@ -141,28 +142,8 @@ class Evidence:
         found under both checkpoints.
         """
         cell = (protocol, method, votes, hold, reorder)
-        found = self._found("one", name, cell, checkpoint, tempered, slice, where, other)
-        return {seed: one.value for seed, one in found}
-
-    def intervals(
-        self,
-        name: str,
-        *,
-        protocol: str,
-        method: str,
-        votes: Votes = "all",
-        hold: int = 1,
-        reorder: int = 0,
-        checkpoint: str = "best",
-        tempered: bool = False,
-        slice: str = "all",
-        where: str = "evaluation",
-        other: str = "",
-    ) -> dict[int, tuple[float, float]]:
-        """Seed -> the number's own 95 % interval, such as that of a trace over its probes; nan where it is exact."""
-        cell = (protocol, method, votes, hold, reorder)
-        found = self._found("one", name, cell, checkpoint, tempered, slice, where, other)
-        return {seed: (one.low, one.high) for seed, one in found}
+        found = _under(self._numbers, "one", name, cell, checkpoint, tempered, slice, where, other)
+        return {seed: one.value for seed, one in found.items()}
 
     def pairs(
         self,
@@ -172,16 +153,15 @@ class Evidence:
         method: str,
         votes: Votes = "all",
         hold: int = 1,
-        reorder: int = 0,
         checkpoint: str = "best",
         slice: str = "all",
         where: str = "evaluation",
         other: str | None = None,
     ) -> dict[tuple[int, int], float]:
         """Two seeds -> a number of two runs that differ in their seeds; of one method, where no ``other`` is named."""
-        cell = (protocol, method, votes, hold, reorder)
-        found = self._found("pair", name, cell, checkpoint, False, slice, where, method if other is None else other)
-        return {seeds: one.value for seeds, one in found}
+        cell, second = (protocol, method, votes, hold, 0), method if other is None else other
+        found = _under(self._numbers, "pair", name, cell, checkpoint, False, slice, where, second)
+        return {seeds: one.value for seeds, one in found.items()}
 
     def history(
         self, *, protocol: str, method: str, votes: Votes = "all", hold: int = 1, reorder: int = 0
@@ -197,20 +177,14 @@ class Evidence:
         protocol: str,
         method: str,
         votes: Votes = "all",
-        hold: int = 1,
-        reorder: int = 0,
         checkpoint: str = "best",
-        tempered: bool = False,
         slice: str = "all",
         where: str = "evaluation",
         other: str = "",
     ) -> dict[int, Curve]:
         """Seed -> the line of a figure."""
-        cell = (protocol, method, votes, hold, reorder)
-        found: dict[int, Curve] = {}
-        for when in ("", checkpoint):
-            found |= self._curves.get(("one", name, cell, when, tempered, slice, where, other), {})
-        return dict(sorted(found.items()))
+        cell = (protocol, method, votes, 1, 0)
+        return _under(self._curves, "one", name, cell, checkpoint, False, slice, where, other)
 
     def joined(self, other: Evidence) -> Evidence:
         """Both; of a run that is in both, what the other says.
@@ -278,12 +252,6 @@ class Evidence:
             [Line(curve=Curve(row.pop("x"), row.pop("y")), **row) for row in named[2]],
         )
 
-    def _found(self, kind: Kind, name: str, cell: Any, checkpoint: str, *rest: Any) -> list[tuple[Any, Finding]]:
-        found: dict[Any, Finding] = {}
-        for when in ("", checkpoint):
-            found |= self._numbers.get((kind, name, cell, when, *rest), {})
-        return sorted(found.items())
-
     def _address(self, one: Finding | Line) -> tuple[tuple[Any, ...], Any]:
         """Under what a number is looked up, and the seed or seeds that it is of."""
         cell, second = self.runs[one.run], self.runs.get(one.other)
@@ -302,6 +270,16 @@ class Evidence:
             if one.run not in place:
                 raise InputError(f"{one.name} is said of the run {one.run}, but not which training that is.")
         return sorted(listed, key=lambda one: (place[one.run], _subject(one)))
+
+
+def _under(
+    table: Mapping[Any, Mapping[Any, Found]], kind: Kind, name: str, cell: Any, checkpoint: str, *rest: Any
+) -> dict[Any, Found]:
+    """By seeds, what is said of a checkpoint or of the whole run."""
+    found: dict[Any, Found] = {}
+    for when in ("", checkpoint):
+        found |= table.get((kind, name, cell, when, *rest), {})
+    return dict(sorted(found.items()))
 
 
 def called(cell: Cell) -> str:
