@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import partial
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,44 @@ from dissensus.report import Comparison, collect
 CLASSES = ("cat", "dog", "owl", "fox")
 # sharpness and noise of the logits: majority is too sure, the others differ by chance
 WORLD = {"majority": (3.0, 0.6), "soft": (1.0, 0.3), "sls": (1.0, 0.3), "multipass": (1.0, 0.3)}
+
+
+VOID = {"meta", "img", "br", "col"}
+
+
+class Outline(HTMLParser):
+    """Tags with their attributes, and the text; fails where tags do not close in order."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.said: list[str] = []
+        self.open: list[str] = []
+        self.feed(html)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.said.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.said).split())
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="session")
+def outline_of():
+    return Outline
 
 
 def plan_of(method: str, seed: int, **changes) -> dict:

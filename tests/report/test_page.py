@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import re
 from functools import partial
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -18,34 +17,6 @@ from dissensus.report import RULES, collect, glossary, output, page, write_page
 from dissensus.report.gallery import gallery
 from dissensus.votes import Votes, read_votes
 
-VOID = {"meta", "img", "br"}
-
-
-class Outline(HTMLParser):
-    """Tags with their attributes, and the text; fails where tags do not close in order."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-        self.open: list[str] = []
-        self.feed(html)
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
-
 
 @pytest.fixture(scope="module")
 def written(comparison, tmp_path_factory) -> Path:
@@ -53,8 +24,8 @@ def written(comparison, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def outline(written) -> Outline:
-    return Outline(written.read_text("utf-8"))
+def outline(written, outline_of):
+    return outline_of(written.read_text("utf-8"))
 
 
 def test_it_needs_nothing_from_outside(written, outline):
@@ -69,7 +40,7 @@ def test_it_needs_nothing_from_outside(written, outline):
 
 
 def test_the_verdict_comes_first(comparison, outline):
-    text = " ".join(outline.text)
+    text = outline.text
     positions = [text.index(judgement.words) for judgement in comparison.panels[0].judgements[:3]]
     assert positions == sorted(positions)
     heads = ["The verdict", "Methods and metrics", "Pair by pair", "Seed by seed", "Is it as sure", "Does it doubt"]
@@ -84,7 +55,7 @@ def test_where_nobody_has_looked_inside_there_is_no_basin(written):
 
 
 def test_rules_plan_and_runs_are_told(comparison, outline):
-    text = " ".join(" ".join(outline.text).split())
+    text = outline.text
     assert "two-sided exact Wilcoxon over paired seeds, Holm over all pairs of methods, 5 %." in text
     assert "recipe.epochs 6" in text
     for run in comparison.runs:
@@ -110,7 +81,7 @@ def test_figures_and_tables_stand_beside_it(written):
 HOSTILE = "<script>alert(1)</script>\"'&"
 
 
-def test_names_of_users_are_only_text_and_pages_are_alike(make_run, tmp_path, monkeypatch):
+def test_names_of_users_are_only_text_and_pages_are_alike(make_run, outline_of, tmp_path, monkeypatch):
     def renamed(predictions):
         predictions["ids"] = np.array([f"{HOSTILE}{i}" for i in range(len(predictions["ids"]))])
 
@@ -120,12 +91,12 @@ def test_names_of_users_are_only_text_and_pages_are_alike(make_run, tmp_path, mo
     one, two = (write_page(runs, tmp_path / folder).read_text("utf-8") for folder in ("one", "two"))
     assert one == two
     assert "<script" not in one
-    text = " ".join(Outline(one).text)
+    text = outline_of(one).text
     assert f"{HOSTILE}: soft and {HOSTILE}" in text
     assert "one seed decides nothing" in text
 
 
-def test_several_numbers_of_votes_and_pictures(make_run, tmp_path):
+def test_several_numbers_of_votes_and_pictures(make_run, outline_of, tmp_path):
     runs = [make_run(method, votes=k, truth=False, select=False) for k in (5, "all") for method in ("soft", "sls")]
     first = runs[0].predictions
     data = Dataset(
@@ -136,19 +107,19 @@ def test_several_numbers_of_votes_and_pictures(make_run, tmp_path):
     names = {path.name for path in (out.parent / "figures").iterdir()}
     assert {"by-votes.svg", "learning-5-votes-an-item.png", "learning-all-votes.png"} <= names
     html = out.read_text("utf-8")
-    outline = Outline(html)
+    outline = outline_of(html)
     assert len([a for a in outline.all("img") if a["src"].startswith("data:image/png")]) == 8
     assert "cross-fitted over two halves" in html
     assert "How many votes" in html
 
 
-def test_one_method_that_diverged(make_run, tmp_path):
+def test_one_method_that_diverged(make_run, outline_of, tmp_path):
     def diverged(predictions):
         predictions["best_logits"][:] = np.nan
         predictions["last_logits"][:] = np.nan
 
     html = write_page([make_run("soft", edit=diverged)], tmp_path).read_text("utf-8")
-    text = " ".join(Outline(html).text)
+    text = outline_of(html).text
     assert "not every seed has a finite score" in text
     assert not re.search(r"\bnan\b", text)
 
@@ -183,7 +154,7 @@ def test_files_of_a_user_are_found_again_with_their_options(make_run, tmp_path):
 def test_every_method_and_judged_measure_is_explained_to_newcomers(outline):
     assert set(glossary.METHODS) == set(METHODS)
     assert set(glossary.MEASURES) == {(rule.metric, rule.tempered) for rule in RULES}
-    text = " ".join(outline.text)
+    text = outline.text
     for words in [
         *map(glossary.method_in_words, ("majority", "soft", "sls", "multipass")),
         *glossary.MEASURES.values(),

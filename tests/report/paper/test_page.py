@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -16,31 +15,7 @@ from dissensus.experiment.papers.evidence import Evidence
 from dissensus.report.paper import Note, read_notes, write_paper_page
 
 ROOT = Path(__file__).parents[3]
-VOID = {"meta", "img", "br", "col"}
 ANSWER = [f"Sentence {number} <of> the answer." for number in range(1, 6)]
-
-
-class Outline(HTMLParser):
-    """Tags with their attributes, and the text; fails where tags do not close in order."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.open: list[str] = []
-        self.feed(html)
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +31,8 @@ def built(whole, judged, basins, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def outline(built):
-    return Outline(built[0].read_text("utf-8"))
+def outline(built, outline_of):
+    return outline_of(built[0].read_text("utf-8"))
 
 
 def test_it_is_made_in_less_than_a_minute(built, whole):
@@ -119,11 +94,11 @@ def test_every_table_is_a_file_and_every_figure_two(built):
     assert figures == {f"figure{n}.{kind}" for n in range(1, 13) for kind in ("png", "svg")}
 
 
-def test_nothing_run_yet_is_said(basins, tmp_path):
+def test_nothing_run_yet_is_said(basins, outline_of, tmp_path):
     nothing = Evidence({}, {})
     page = write_paper_page(nothing, judge_claims(nothing, basins), basins, tmp_path, banner="A test.")
-    told = Outline(page.read_text("utf-8"))
-    text = " ".join(told.text.split())
+    told = outline_of(page.read_text("utf-8"))
+    text = told.text
     assert "Not run yet: 0 of 160 runs." in text
     assert "A test." in text
     assert text.count("Not run yet") >= 20  # tables and figures alike
