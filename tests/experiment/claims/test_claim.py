@@ -66,6 +66,7 @@ def test_a_small_file(paper: Paper) -> None:
         ('kind = "lower"', 'kind = "every"', 'sense must be "lower" or "higher"'),
         ('kind = "lower"', 'kind = "best"', "need is missing"),
         ('kind = "lower"', 'kind = "lower"\noutside = "far"', "unknown outside set 'far'"),
+        ('"cifar100"', '"cifar10"', "outside.near: unknown set of images 'cifar10'; did you mean 'cifar100'"),
         ('kind = "lower"', 'kind = "lower"\nmean_of = ["vote"]', "unknown list 'vote'"),
         ('kind = "lower"', 'kind = "follows"\nof = "C9"', "unknown earlier claim 'C9'"),
         ('says = "something"\n', "", "the claim C1, part 1: says is missing"),

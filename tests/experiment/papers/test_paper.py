@@ -52,6 +52,9 @@ draw = "resample"
 [diagnostics]
 dynamics = "how early"
 
+[stand_ins]
+far = ["near", "nearer"]
+
 [[experiments]]
 name = "one"
 protocol = "published"
@@ -70,6 +73,7 @@ def published() -> Published:
 
 def test_a_small_paper() -> None:
     paper = parse_paper(SMALL)
+    assert [paper.sets_for(name) for name in ("far", "there")] == [("near", "nearer"), ("there",)]
     assert paper.published.value("table1", "soft", "accuracy") == Number(0.9, 0.01, 5, "share")
     assert paper.published.value("table1", "sls", "accuracy").sd is None
     p = paper.published.p_value("table1", "sls", "accuracy")

@@ -16,7 +16,6 @@ from dissensus.experiment.papers import Cell, read_paper
 from dissensus.experiment.papers.evidence import Evidence
 
 CURVATURE = {"top_eigenvalue", "trace"}
-OUTSIDE = {"svhn": ("streetview", "dtd"), "cifar100": ("cifar100",)}
 SCORES = ("energy", "msp", "odin", "entropy", "margin", "knn")
 EPOCHS = 200
 # what the paper does not tell, by method, with all votes
@@ -200,7 +199,7 @@ def made_up(cells=None, diagnostics=True) -> Evidence:
             again = Cell("published", cell.method, "all", 1, cell.seed, 500)
             lines = {again: 1.6} | ({soft: 2.0} if cell.method == "sls" else {})
             lines = {other: height for other, height in lines.items() if other in there}
-        outside = [name for told in paper.outside_of(cell) for name in OUTSIDE[told]]
+        outside = [name for told in paper.outside_of(cell) for name in paper.sets_for(told)]
         numbers += diagnostic_rows(cell, wanted, {"outside": outside, "lines": lines})
         curves += run_curves(cell, lines)
         soft = Cell(cell.protocol, "soft", cell.votes, 1, cell.seed)

@@ -160,7 +160,7 @@ def parse_claims(text: str, paper: Paper) -> Claims:
         raise InputError(f"the claims are not valid TOML: {error}.") from None
     needed = ["paper", "alpha", "seeds", "margins", "views", "claims"]
     check_keys("the claims", told, needed, ["outside", "guards", "enough"])
-    outside = {name: tuple(sets) for name, sets in told.get("outside", {}).items()}
+    outside = {kind: _sets(f"outside.{kind}", sets, paper) for kind, sets in told.get("outside", {}).items()}
     views = tuple(_view(name, table, paper) for name, table in told["views"].items())
     guards = [_guard(name, table) for name, table in told.get("guards", {}).items()]
     claims: list[Claim] = []
@@ -171,6 +171,13 @@ def parse_claims(text: str, paper: Paper) -> Claims:
     for metric in enough:
         check_known("enough", "metric", metric, METRICS)
     return Claims(told["paper"], told["alpha"], views, outside, tuple(claims), enough)
+
+
+def _sets(where: str, names: Iterable[str], paper: Paper) -> tuple[str, ...]:
+    told = {name for one in paper.experiments for name in one.outside}
+    for name in names:
+        check_known(where, "set of images", name, sorted(told.union(*map(paper.sets_for, told))))
+    return tuple(names)
 
 
 def _view(name: str, table: Mapping[str, Any], paper: Paper) -> View:

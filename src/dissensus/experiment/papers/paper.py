@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 
@@ -31,6 +31,8 @@ class Paper:
     protocols: Mapping[str, Protocol]
     diagnostics: Mapping[str, str]  # name -> what it is
     experiments: tuple[Experiment, ...]
+    stand_ins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """A set of images that is not at hand -> those that are told from the items instead, each under its own name."""
 
     def of(self, protocol: str | None = None, feeds: str | None = None) -> list[Experiment]:
         """The experiments of a protocol that feed a table or figure; of all, where none is named.
@@ -77,6 +79,14 @@ class Paper:
         """The sets that a run has to tell from its evaluation items."""
         return tuple(dict.fromkeys(name for one in self._around(cell) for name in one.outside))
 
+    def sets_for(self, outside: str) -> tuple[str, ...]:
+        """The sets that are really told from the items, where the paper names this one.
+
+        >>> read_paper("basins").sets_for("svhn"), read_paper("basins").sets_for("cifar100")
+        (('streetview', 'dtd'), ('cifar100',))
+        """
+        return self.stand_ins.get(outside, (outside,))
+
     def _around(self, cell: Cell) -> list[Experiment]:
         return [one for one in self.experiments if cell in one]
 
@@ -100,7 +110,7 @@ def parse_paper(text: str) -> Paper:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"the paper is not valid TOML: {error}.") from None
     plain = ["name", "title", "arxiv"]
-    tables = ["units", "slices", "places", "protocols", "diagnostics", "experiments"]
+    tables = ["units", "slices", "places", "protocols", "diagnostics", "stand_ins", "experiments"]
     check_keys("the paper", told, plain, ["data", *tables])
     units, slices, places, diagnostics = (told.get(key, {}) for key in ("units", "slices", "places", "diagnostics"))
     for metric, unit in units.items():
@@ -124,4 +134,5 @@ def parse_paper(text: str) -> Paper:
         protocols=protocols,
         diagnostics=diagnostics,
         experiments=made,
+        stand_ins={name: tuple(sets) for name, sets in told.get("stand_ins", {}).items()},
     )

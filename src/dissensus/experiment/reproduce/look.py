@@ -22,7 +22,7 @@ from dissensus.experiment.pairs import LAST_BLOCK
 from dissensus.experiment.papers import Cell, Paper
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.lines import Line, Models, lines_of
-from dissensus.experiment.reproduce.setting import Effort, outside_images, sets_for
+from dissensus.experiment.reproduce.setting import Effort, outside_images
 from dissensus.experiment.subject import Kept, Subject
 from dissensus.metrics import softmax
 from dissensus.records import Diagnosis, Slice, StoredRun, Weights
@@ -153,7 +153,7 @@ def _look(cell: Cell, paper: Paper, effort: Effort, model: str, ends: Ends | Non
         effort=effort,
         curvature=slices,
         gradient_variance="gradient_variance" in wanted,
-        outside=sets_for(paper.outside_of(cell)),
+        outside=tuple(name for told in paper.outside_of(cell) for name in paper.sets_for(told)),
         features="cka" in wanted,
         maps="gradcam" in wanted and model in LAST_BLOCK,
         train_logits="sparse_target" in wanted,

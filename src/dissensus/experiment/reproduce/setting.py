@@ -14,9 +14,6 @@ from dissensus.experiment.defaults import DEFAULTS, Defaults
 from dissensus.experiment.papers import PAPERS, Paper, read_paper
 from dissensus.experiment.source import Source
 
-# A set that is not at hand -> those that are told from the items instead, each under its own name.
-STAND_INS = {"svhn": ("streetview", "dtd")}
-
 PRECISIONS = ("tf32", "fp32")
 SMOKE_SEEDS = 2  # the least that can be compared
 
@@ -67,15 +64,6 @@ def smoke() -> Setting:
         Effort(probes=2, tolerance=0.5, curved=24, statistics=64, points=5, precision="fp32", made_up=True),
         seeds=SMOKE_SEEDS,
     )
-
-
-def sets_for(outside: tuple[str, ...]) -> tuple[str, ...]:
-    """The sets that are really told from the items, where a paper names these.
-
-    >>> sets_for(("svhn", "cifar100"))
-    ('streetview', 'dtd', 'cifar100')
-    """
-    return tuple(name for told in outside for name in STAND_INS.get(told, (told,)))
 
 
 def outside_images(name: str, like: NDArray[np.uint8], effort: Effort) -> NDArray[np.uint8]:

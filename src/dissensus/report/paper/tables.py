@@ -41,7 +41,6 @@ LAYOUTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """What the rows of a table are called by, and its columns."""
 
-STAND_INS = {"svhn": ("streetview", "dtd")}  # a set that is not at hand -> those that are told from the items instead
 OTHER_READINGS = {
     "published protocol, last epoch": {"protocol": "published", "checkpoint": "last"},
     "audited protocol": {"protocol": "audited", "checkpoint": "best"},
@@ -128,8 +127,8 @@ class _Sheet:
         if any(address.metric == "ece" for address in self.addresses):
             yield from sentences(read_beside(self.paper.name))
         outside = next((address.outside for address in self.addresses if address.outside), "")
-        if outside in STAND_INS:
-            stand_ins = " and ".join(SETS[name] for name in STAND_INS[outside])
+        if outside in self.paper.stand_ins:
+            stand_ins = " and ".join(SETS[name] for name in self.paper.stand_ins[outside])
             yield (
                 f"{SETS[outside]} is not at hand: measured are {stand_ins}. These are other images, so the numbers are "
                 "not compared with the published ones, only the order of the methods is."
@@ -191,7 +190,7 @@ class _Sheet:
         outside = self._outside()
         there = [
             name
-            for name in (outside, *STAND_INS.get(outside, ()))
+            for name in dict.fromkeys((outside, *self.paper.sets_for(outside)))
             if any(self.found(address, name, None) for address in self.addresses)
         ]
         return there or [outside]
