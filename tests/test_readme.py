@@ -1,8 +1,11 @@
 """The README's code runs as it stands, and its numbers are those that were measured."""
 
+import inspect
+import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -39,6 +42,39 @@ def test_the_numbers_are_those_of_the_files(section):
         sys.path.pop(0)
     (shown,) = re.findall(rf"<!-- {section} -->\n(.*?)<!-- /{section} -->", README, re.S)
     assert shown == readme_sections.SECTIONS[section](), "run: python docs/readme_sections.py"
+
+
+def test_numbers_that_nobody_measured_are_those_of_the_code():
+    from dissensus import stats
+    from dissensus.cli import LEFT, compare
+    from dissensus.experiment import DEMO
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert f"Python {project['requires-python'].removeprefix('>=')}+" in README
+    assert f"trains {len(DEMO.methods) * len(DEMO.seeds)} small models" in README
+    assert f"exit code {LEFT}\n" in README
+    assert f"stats.fewest_seeds(tests=6))  # {stats.fewest_seeds(tests=6)}: fewer" in README
+    assert "Runs train four side by side (`--width`)" in README
+    assert inspect.signature(compare).parameters["width"].default == 4
+
+
+def test_sizes_that_sections_write_as_words_are_those_that_were_measured():
+    read, epoch, smooth = (
+        json.loads((ROOT / f"benchmarks/results/{name}.json").read_text("utf-8"))["result"]
+        for name in ("read_votes", "sls_epoch", "smooth_ece")
+    )
+    assert "reading 10^7 votes into `Votes` (four files)" in README
+    assert (read["votes"], len(read["files"])) == (10**7, 4)
+    assert "an epoch of SLS, 10^6 items" in README
+    for case in epoch["peers"]:  # what an item takes, and what all of them take
+        assert case["seconds"]["sls from votes"]["median"] / case["ns_an_item"] * 1e9 == pytest.approx(10**6, rel=0.01)
+    assert "`smooth_ece` of 10^5 predictions" in README
+    assert smooth["items"] == 10**5
+    assert "Eight paired seeds, four methods" in README
+    rows = (ROOT / "results/demo/scores.csv").read_text("utf-8").splitlines()
+    head = rows[0].split(",")
+    told = [dict(zip(head, row.split(","), strict=True)) for row in rows[1:]]
+    assert (len({row["method"] for row in told}), {row["seeds"] for row in told}) == (4, {"8"})
 
 
 def test_every_command_of_the_readme_exists(capsys):
