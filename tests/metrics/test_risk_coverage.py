@@ -80,6 +80,11 @@ def test_the_risk_at_a_coverage_is_that_of_the_items_which_reach_it():
     assert [curve.at(share) for share in (0.001, 0.1, 0.3, 0.31, 1.0)] == curve.risk[[0, 0, 2, 3, 9]].tolist()
 
 
+def test_the_risk_at_a_share_that_no_float_is_exactly():
+    curve = risk_coverage(rng.dirichlet(np.ones(3), 100), rng.integers(0, 3, 100))
+    assert [curve.at(items / 100) for items in range(1, 101)] == curve.risk.tolist()  # .07 times 100 is above 7
+
+
 def test_soft_risk_needs_the_same_classes():
     with pytest.raises(InputError, match="probs has 2 classes, but human has 3"):
         soft_risk_coverage([[0.5, 0.5]], [[0.2, 0.3, 0.5]])

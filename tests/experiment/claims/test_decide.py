@@ -68,6 +68,25 @@ def test_sameness_is_two_t_tests_and_its_opposite_a_third(same: Part) -> None:
         assert cell.p_against == pytest.approx(beyond, rel=1e-5)
 
 
+def test_sameness_in_several_cells_corrects_only_what_contradicts(same: Part) -> None:
+    """All cells must be the same, so none can be so by chance alone; but one of many may lie beyond by chance."""
+    values = np.random.default_rng(4).normal([[0.0], [0.03], [-0.04]], 0.02, (3, 10))
+    made = decide(same, cells(values, "soft_nll"))
+    alone = [decide(same, cells(row[None], "soft_nll")).cells[0] for row in values]
+    assert [cell.p for cell in made.cells] == [cell.p for cell in alone]
+    np.testing.assert_allclose(
+        [cell.p_against for cell in made.cells], holm([cell.p_against for cell in alone]), rtol=1e-5
+    )
+    assert len({cell.p_against for cell in made.cells} & {cell.p_against for cell in alone}) < 3
+
+
+def test_a_sign_in_every_seed(lower: Part) -> None:
+    every = replace(lower, kind="every", sense="lower")
+    for agree, verdict in ((10, "supported"), (9, "undecided"), (5, "undecided"), (4, "contradicted")):
+        values = np.where(np.arange(10) < agree, -1.0, 1.0)[None]
+        assert decide(every, cells(values, "soft_nll")).verdict == verdict
+
+
 def test_values_that_do_not_vary(same: Part) -> None:
     assert decide(same, cells(np.full((1, 10), 0.01), "soft_nll")).verdict == "supported"
     assert decide(same, cells(np.full((1, 10), 0.09), "soft_nll")).verdict == "contradicted"
