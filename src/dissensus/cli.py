@@ -8,12 +8,13 @@ used up and runs are left for the same command to go on with, 130 stopped by Ctr
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import zip_longest
@@ -42,8 +43,10 @@ if TYPE_CHECKING:
     from dissensus import report as reports
     from dissensus.datasets import Dataset
     from dissensus.experiment import Comparison, Event, Outcome, Plan, Source
+    from dissensus.experiment.chosen import Chosen
     from dissensus.experiment.papers import Evidence, Paper
     from dissensus.experiment.reproduce import Reproduction, Several, Standing
+    from dissensus.experiment.studies import Studied
     from dissensus.records import Diagnosis, RunStore, StoredRun
     from dissensus.votes.summary import Summary
 
@@ -187,7 +190,8 @@ Target = Annotated[
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command; a user's mistake is one message and exit code 2, never a traceback."""
     try:
-        code = app(args=arguments, standalone_mode=False) or 0
+        words = sys.argv[1:] if arguments is None else arguments
+        code = app(args=words, standalone_mode=False, obj=shlex.join(["dissensus", *words])) or 0
     except DissensusError as error:
         err.print(f"[bold red]{_kind(error)}:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
         sys.exit(2)
@@ -458,9 +462,11 @@ def diagnose(
     epilog="Examples: [bold]dissensus reproduce basins --plan[/bold]; "
     "[bold]dissensus reproduce basins --only table1 --seeds 0-4 --budget 9m[/bold]; "
     "[bold]dissensus reproduce basins --from results/basins[/bold]; [bold]dissensus reproduce basins --smoke[/bold]; "
-    "[bold]dissensus reproduce soft-labels --protocol frozen[/bold]"
+    "[bold]dissensus reproduce soft-labels --protocol frozen[/bold]; "
+    "[bold]dissensus reproduce soft-labels --only real-sparsity[/bold]"
 )
 def reproduce(
+    context: typer.Context,
     paper: Annotated[
         str,
         typer.Argument(
@@ -473,7 +479,12 @@ def reproduce(
     ] = False,
     only: Annotated[
         str | None,
-        typer.Option("--only", metavar="A,B,...", help="Runs of these tables, figures or experiments: table1,figure4."),
+        typer.Option(
+            "--only",
+            metavar="A,B,...",
+            help="Runs of these tables, figures or experiments (table1,figure4), and these studies of soft-labels "
+            "(coverage,transfer); --plan names them. With --from: which studies are told.",
+        ),
     ] = None,
     protocol: Annotated[
         str,
@@ -528,17 +539,25 @@ def reproduce(
 
     In slices on borrowed GPUs: --budget 9m --runs-only there, then dissensus runs pack, and here dissensus runs merge
     and --results-only. Results are four small files, from which --from builds tables, figures, ledger and page again.
+
+    Studies beside a paper ask one question each. Their scores are kept seed by seed, and seeds that are there are not
+    made again.
     """
+    from dissensus.experiment.chosen import choose
     from dissensus.experiment.papers import Evidence, read_paper
 
     told = read_paper(paper)
+    under = None if protocol == "all" else protocol
+    wanted = choose(told, _listed(only) or [], under)
     _refuse_together(
         {"--plan": plan, "--from": results is not None, "--runs-only": runs_only}, "--results-only", results_only
     )
     if results is not None:
         _refuse_together({"--plan": plan, "--runs-only": runs_only, "--smoke": smoke}, "--from", True)
         _need("report")
-        _write_paper(Evidence.read(results), told, folder or results, results, as_json, quiet)
+        there = wanted.runs or (results / "runs.csv").exists()
+        evidence = Evidence.read(results) if there else Evidence({})
+        _write_paper(evidence, told, folder or results, results, wanted, as_json, quiet)
         return
     _need("train", *([] if plan or runs_only else ["report"]))
     from dissensus.experiment.reproduce import opened
@@ -547,21 +566,33 @@ def reproduce(
     end = _end(budget)
     out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / told.name)
     kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
-    with _waiting("Reading the data", quiet):
-        under = None if protocol == "all" else protocol
-        repeated = opened(told, kept, under, small=smoke, look=look)
-        chosen = repeated.wanted(_listed(only) or [], under, _seed_set(seeds))
-        now = repeated.standing(chosen)
+    if smoke:
+        wanted = _without_training(wanted, bool(only))
+    if runs_only and not wanted.runs:
+        raise InputError(f"--runs-only makes runs, but {only} asks for studies alone; leave one of them out.")
+    repeated = now = None
+    if wanted.runs or not all(study.trains for study in wanted.studies):
+        with _waiting("Reading the data", quiet):
+            repeated = opened(told, kept, under, small=smoke, look=look)
+    if repeated is not None and wanted.runs:
+        with _waiting("Looking what is done", quiet):
+            now = repeated.standing(repeated.wanted(wanted.places, under, _seed_set(seeds)))
     if plan:
-        _show_plan(repeated, now, as_json)
+        _show_plan(told, repeated, now, wanted, out_folder, as_json)
         return
-    code = 0 if results_only else _make(repeated, now, end, jobs, width, quiet)
+    code = 0
+    if repeated is not None and now is not None and not results_only:
+        code = _make(repeated, now, end, jobs, width, quiet)
     if not runs_only:
-        with _waiting("Collecting", quiet):
-            there = (out_folder / "runs.csv").exists() and not smoke
-            evidence = repeated.collect(Evidence.read(out_folder) if there else None)
-            evidence.write(out_folder)
-        _write_paper(evidence, told, out_folder, out_folder, as_json, quiet)
+        evidence = Evidence.read(out_folder) if (out_folder / "runs.csv").exists() and not smoke else Evidence({})
+        if repeated is not None and now is not None:
+            with _waiting("Collecting", quiet):
+                evidence = repeated.collect(evidence)
+                evidence.write(out_folder)
+        made = replace(wanted, studies=_without_training(wanted).studies) if results_only else wanted
+        left = _make_studies(made, repeated, out_folder, _seed_set(seeds), context.obj, end, quiet)
+        code = code or (LEFT if left else 0)
+        _write_paper(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
     if code:
         raise typer.Exit(code)
 
@@ -965,35 +996,55 @@ def _refuse_together(others: Mapping[str, bool], option: str, given: bool) -> No
 # --- repeating a paper ------------------------------------------------------------------------------------------------
 
 
-def _show_plan(repeated: Reproduction | Several, now: Standing, as_json: bool) -> None:
+def _show_plan(
+    paper: Paper,
+    repeated: Reproduction | Several | None,
+    now: Standing | None,
+    wanted: Chosen,
+    folder: Path,
+    as_json: bool,
+) -> None:
     from dissensus.experiment.reproduce import counts
+    from dissensus.experiment.studies import SEEDS
 
-    rows = counts(now, repeated.paper)
-    left = repeated.left(now)
+    rows = [] if now is None else counts(now, paper)
+    done = {study: len(study.seeds_in(folder / "studies") & set(SEEDS)) for study in wanted.studies}
     if as_json:
-        _print_json(
-            {
-                "runs": len(now.plans),
-                "done": len(now.done),
-                "left": len(now.left),
-                "again": len(now.again),
-                "seconds_left": left.seconds,
-                "looks_not_timed": left.looks,
-                "runs_not_timed": left.runs,
-                "source": left.source,
-                "experiments": [asdict(row) for row in rows],
-            }
-        )
+        told: dict[str, Any] = {} if repeated is None or now is None else _json_standing(repeated, now)
+        studies = [{"study": study.name, "seeds": len(SEEDS), "done": seeds} for study, seeds in done.items()]
+        _print_json({**told, "experiments": [asdict(row) for row in rows], "studies": studies})
         return
-    head = ["experiment", "protocol", "for", "runs", "done", "left"]
-    cells = [
-        [row.experiment, row.protocol, ", ".join(row.feeds), str(row.runs), str(row.done), str(row.runs - row.done)]
-        for row in rows
-    ]
-    _show_table(f"{repeated.paper.title}: what is run", head, cells)
-    out.print("\nExperiments share runs; each is made once.", highlight=False)
-    for line in _told_standing(repeated, now):
-        out.print(escape(line), highlight=False, soft_wrap=True)
+    if repeated is not None and now is not None:
+        head = ["experiment", "protocol", "for", "runs", "done", "left"]
+        cells = [
+            [row.experiment, row.protocol, ", ".join(row.feeds), str(row.runs), str(row.done), str(row.runs - row.done)]
+            for row in rows
+        ]
+        _show_table(f"{paper.title}: what is run", head, cells)
+        out.print("\nExperiments share runs; each is made once.", highlight=False)
+        for line in _told_standing(repeated, now):
+            out.print(escape(line), highlight=False, soft_wrap=True)
+    if done:
+        head = ["study", "asks", "seeds", "done", "left"]
+        cells = [
+            [study.name, study.question, str(len(SEEDS)), str(seeds), str(len(SEEDS) - seeds)]
+            for study, seeds in done.items()
+        ]
+        _show_table("Studies beside it", head, cells)
+
+
+def _json_standing(repeated: Reproduction | Several, now: Standing) -> dict[str, Any]:
+    left = repeated.left(now)
+    return {
+        "runs": len(now.plans),
+        "done": len(now.done),
+        "left": len(now.left),
+        "again": len(now.again),
+        "seconds_left": left.seconds,
+        "looks_not_timed": left.looks,
+        "runs_not_timed": left.runs,
+        "source": left.source,
+    }
 
 
 def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[str]:
@@ -1035,15 +1086,62 @@ def _make(
     return _swept(carry_out, len(now.plans), "images", quiet)
 
 
-def _write_paper(evidence: Evidence, paper: Paper, folder: Path, notes: Path, as_json: bool, quiet: bool) -> None:
-    """Judge the claims, and write ledger and page; evidence is all that it takes."""
+def _without_training(wanted: Chosen, named: bool = False) -> Chosen:
+    """The same without the studies that train models; where they were named, that is a mistake."""
+    kept = tuple(study for study in wanted.studies if not study.trains)
+    if named and (wrong := [study.name for study in wanted.studies if study.trains]):
+        raise InputError(f"{wrong[0]} trains models of texts, which --smoke does not have; leave one of them out.")
+    return replace(wanted, studies=kept)
+
+
+def _make_studies(
+    wanted: Chosen,
+    repeated: Reproduction | Several | None,
+    folder: Path,
+    seeds: set[int] | None,
+    command: str,
+    end: float | None,
+    quiet: bool,
+) -> int:
+    """What is left of them; returns how many seeds still are, where the budget is used up."""
+    from dissensus.experiment.studies import SEEDS, Given, carry_out
+
+    def runs() -> Iterator[StoredRun]:
+        names = [] if repeated is None else [plan.name for plan in repeated.plans.values()]
+        return (repeated.store.read(name) for name in names if repeated is not None and name in repeated.store)
+
+    def say(line: str) -> None:
+        if not quiet:
+            err.print(escape(line), highlight=False)
+
+    left = 0
+    for study in wanted.studies:
+        given = Given(study.model, runs)
+        left += len(carry_out(study, given, folder / "studies", command, seeds or SEEDS, say=say, end=end))
+    if left:
+        err.print(
+            f"The budget is used up: {_many(left, 'seed')} of studies left. The same command goes on from here.",
+            highlight=False,
+        )
+    return left
+
+
+def _write_paper(
+    evidence: Evidence, paper: Paper, folder: Path, source: Path, wanted: Chosen, as_json: bool, quiet: bool
+) -> None:
+    """Judge claims and studies, and write ledger and page; evidence and the scores of studies are all that it takes."""
     from dissensus.experiment.claims import answer, enough_by_set, judge_claims, read_claims, rules
+    from dissensus.experiment.studies import studies_of
     from dissensus.report.paper import page_of, read_notes
     from dissensus.report.paper.ledger import SIGNS
 
     with _waiting("Judging", quiet):
         ledger = judge_claims(evidence, paper)
         ledger.write(folder)
+        read = (study.read(source / "studies") for study in studies_of(paper.name).values())
+        studied = [one for one in read if one is not None]
+        for one in studied:
+            one.write(folder / "studies")
     sentences = answer(ledger, evidence)
     meant = {run: paper.protocols[cell.protocol].data for run, cell in evidence.runs.items()}
     other_data = any(evidence.about[run].get("data", data) != data for run, data in meant.items())
@@ -1056,15 +1154,20 @@ def _write_paper(evidence: Evidence, paper: Paper, folder: Path, notes: Path, as
             folder,
             answer=sentences,
             rules={claim.name: rules(claim) for claim in read_claims(paper.name).claims},
-            notes=read_notes(notes),
+            notes=read_notes(source),
             banner=banner,
-            **({} if paper.data else {"enough": enough_by_set(evidence)}),
+            **({} if paper.data else {"enough": enough_by_set(evidence), "studies": studied}),
         )
+    named = [one for one in studied if one.study in wanted.studies]
+    if not wanted.runs:
+        _show_studies(named, written, as_json)
+        return
     views = list(dict.fromkeys(row.view for row in ledger))
     claims = list(dict.fromkeys(row.claim for row in ledger))
     if as_json:
         verdicts = {claim: {view: ledger.row(claim, view).verdict for view in views} for claim in claims}
-        _print_json({"runs": len(evidence.runs), "answer": sentences, "verdicts": verdicts, "page": str(written)})
+        told = {"runs": len(evidence.runs), "answer": sentences, "verdicts": verdicts}
+        _print_json({**told, **_json_studies(named), "page": str(written)})
         return
     titled = {row.claim: f"{row.claim} {row.title}" for row in ledger}
     title = f"{paper.title}, from {_many(len(evidence.runs), 'run')}"
@@ -1080,7 +1183,26 @@ def _write_paper(evidence: Evidence, paper: Paper, folder: Path, notes: Path, as
     out.print()
     for sentence in [*([banner] if banner else []), *sentences]:
         out.print(escape(sentence), highlight=False)
+    for one in named:
+        out.print(escape("\n".join(["", one.question, *one.plain])), highlight=False)
     out.print(f"\nThe page: [bold]{escape(str(written))}[/]", highlight=False, soft_wrap=True)
+
+
+def _show_studies(studied: Sequence[Studied], page: Path, as_json: bool) -> None:
+    """What was found, in plain words and by the rules."""
+    if as_json:
+        _print_json({**_json_studies(studied), "page": str(page)})
+        return
+    for one in studied:
+        out.print(f"[bold]{escape(one.question)}[/] {_many(one.seeds, 'seed')}", highlight=False)
+        lines = ["", *one.plain, "", "By the rule:", *(f"- {line}" for line in one.verdicts), ""]
+        out.print(escape("\n".join(lines)), highlight=False)
+    out.print(f"The page: [bold]{escape(str(page))}[/]", highlight=False, soft_wrap=True)
+
+
+def _json_studies(studied: Sequence[Studied]) -> dict[str, Any]:
+    told = {one.name: {"seeds": one.seeds, "plain": list(one.plain), "verdicts": list(one.verdicts)} for one in studied}
+    return {"studies": told} if told else {}
 
 
 # --- carrying out -----------------------------------------------------------------------------------------------------

@@ -33,9 +33,9 @@ def test_curves_are_those_of_the_stored_predictions(runs):
 
 
 def test_soft_labels_are_judged_against_majority_labels(runs):
-    findings = study.judge(study.coverage(runs))
+    findings = study.STUDY.judge(study.coverage(runs))
     assert {(one.first, one.second) for one in findings} == {("soft", "majority")}
-    safe, order = study.verdicts(findings)
+    safe, order = study.STUDY.verdicts(findings)
     assert "soft labels make answers" in safe
     assert "the order of items is" in order
 
@@ -43,5 +43,5 @@ def test_soft_labels_are_judged_against_majority_labels(runs):
 def test_seeds_that_one_method_lacks_are_left_out(runs):
     rows = study.coverage(runs)
     third = [replace(row, seed=2) for row in rows if row.seed == 1 and row.method == "soft"]
-    assert {one.seeds for one in study.judge(rows + third)} == {2}
-    assert study.judge([row for row in rows if (row.method, row.seed) != ("soft", 1)]) == []  # one seed is none
+    assert {one.seeds for one in study.STUDY.judge(rows + third)} == {2}
+    assert study.STUDY.judge([row for row in rows if (row.method, row.seed) != ("soft", 1)]) == []  # one seed is none

@@ -6,19 +6,19 @@ from dissensus.experiment.studies.score import Score
 
 def test_every_arm_is_trained_and_judged_by_the_hundred(small):
     original = small.data.votes.subsample(5, seed=9).take(np.arange(90)[::-1])  # in another order
-    rows = study.real_sparsity(small.data, original, [0, 1], small.how)
+    rows = [row for seed in (0, 1) for row in study.real_sparsity(small.data, original, seed, small.how)]
     arms = {(row.condition, row.method) for row in rows}
     assert len(arms) == 3 * 4 + 2 + 3
     trained = [row for row in rows if row.method != study.ALONE]
     assert {row.against for row in trained} == {"hundred"}
     assert len(trained) == 14 * 2 * 4
     assert len(rows) == len(trained) + 2 * 3
-    assert study.verdicts(study.judge(rows))
+    assert study.STUDY.verdicts(study.STUDY.judge(rows))
 
 
 def test_original_votes_are_brought_into_the_order_of_the_items(small):
     shuffled = small.data.votes.take(np.random.default_rng(0).permutation(90))
-    rows = study.real_sparsity(small.data, shuffled, [0], small.how)
+    rows = study.real_sparsity(small.data, shuffled, 0, small.how)
     kl = {
         (row.condition, row.method): row.values["kl"] for row in rows if row.checkpoint == "last" and not row.tempered
     }
@@ -42,7 +42,7 @@ def scores(**kl):
 
 
 def told(**kl):
-    return study.verdicts(study.judge(list(scores(**kl))))
+    return study.STUDY.verdicts(study.STUDY.judge(list(scores(**kl))))
 
 
 def test_where_nothing_differs_nothing_is_claimed():

@@ -1,64 +1,106 @@
 import json
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import pytest
 
-from dissensus.base.errors import InputError
-from dissensus.experiment.studies import STUDIES, real_sparsity
-from dissensus.experiment.studies.__main__ import main
+from dissensus.base.errors import InputError, StoreError
+from dissensus.experiment.studies import STUDIES, Given, carry_out, real_sparsity
+from dissensus.experiment.studies.study import SEEDS
+
+# Scores are judged where neither torch nor pydantic is.
+BARE = """
+import sys
+sys.modules["torch"] = sys.modules["pydantic"] = None
+from dissensus.experiment.studies import STUDIES
+STUDIES["real-sparsity"].read(sys.argv[1]).write(sys.argv[2])
+"""
 
 
 @pytest.fixture(scope="module")
-def rows(small):
-    return real_sparsity.real_sparsity(small.data, small.data.votes.subsample(5, seed=9), [0, 1], small.how)
+def made(small):
+    """What a seed makes, on small data; made once, since tests only ask which were."""
+    original = small.data.votes.subsample(5, seed=9)
+    return {seed: real_sparsity.real_sparsity(small.data, original, seed, small.how) for seed in (0, 1)}
 
 
-def test_a_study_has_a_rule_of_its_own():
-    for study in STUDIES.values():
-        module = sys.modules[study.judge.__module__]
-        assert "**Rule**" in module.__doc__
+@pytest.fixture
+def study(made):
+    return replace(STUDIES["real-sparsity"], make=lambda given: made.__getitem__)
 
 
-def test_what_is_written_can_be_judged_again_without_training(rows, tmp_path):
-    study = STUDIES["real-sparsity"]
-    told = study.write(rows, tmp_path, "the command")
-    assert json.loads((tmp_path / "real-sparsity-made.json").read_text())["command"] == "the command"
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert study.rebuild(tmp_path) == told
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert f"- {told[0]}\n" in (tmp_path / "real-sparsity.md").read_text()
+@pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
+def test_a_study_has_a_rule_of_its_own(study):
+    head, *lines = study.rule
+    assert head.startswith("(each word by finding; ")
+    assert lines
+    assert not any(mark in line for line in (head, *lines) for mark in ("`", "**", ":mod:"))
 
 
-def test_the_command_judges_again(rows, tmp_path, capsys):
-    told = STUDIES["real-sparsity"].write(rows, tmp_path, "the command")
-    main(["real-sparsity", "--rebuild", "--out", str(tmp_path)])
-    assert capsys.readouterr().out.splitlines() == told
+def test_seeds_are_made_once_and_kept_one_by_one(study, tmp_path):
+    said = []
+    given = Given("frozen")
+    assert study.left(tmp_path) == list(SEEDS)
+    assert carry_out(study, given, tmp_path, "one", [0], say=said.append) == []
+    assert carry_out(study, given, tmp_path, "both", [0, 1], say=said.append) == []
+    assert carry_out(study, given, tmp_path, "again", [0, 1], say=said.append) == []
+    assert said == ["real-sparsity: seed 0 is done, 0 left", "real-sparsity: seed 1 is done, 0 left"]
+    made = json.loads((tmp_path / "real-sparsity-made.json").read_text())["made"]
+    assert [(one["command"], one["seeds"]) for one in made] == [("one", [0]), ("both", [1])]
+    assert study.left(tmp_path) == list(SEEDS)[2:]
 
 
-def test_coverage_needs_runs(tmp_path):
-    with pytest.raises(InputError, match="say where, by --store FOLDER"):
-        main(["coverage", "--out", str(tmp_path)])
+def test_seeds_in_any_order_give_one_table(study, tmp_path):
+    for folder, seeds in (("up", [0, 1]), ("down", [1, 0])):
+        for seed in seeds:
+            carry_out(study, Given("frozen"), tmp_path / folder, "command", [seed])
+    up, down = ((tmp_path / folder / "real-sparsity-scores.csv").read_bytes() for folder in ("up", "down"))
+    assert up == down
 
 
-def test_the_command_trains_the_model_that_is_asked_for(rows, tmp_path, monkeypatch, capsys):
-    asked = []
-
-    def make(seeds, say, model, encoder):
-        asked.append((list(seeds), model, encoder))
-        say("a seed is done")
-        return rows
-
-    monkeypatch.setitem(STUDIES, "real-sparsity", replace(STUDIES["real-sparsity"], make=make))
-    words = ["real-sparsity", "--seeds", "2", "--model", "fine-tuned", "--encoder", "mine", "--out", str(tmp_path)]
-    main(words)
-    assert asked == [([0, 1], "fine-tuned", "mine")]
-    assert "a seed is done" in capsys.readouterr().err
-    made = json.loads((tmp_path / "real-sparsity-fine-tuned-made.json").read_text())
-    assert made["command"] == " ".join(["python -m dissensus.experiment.studies", *words])
+def test_a_budget_that_is_over_leaves_the_rest(study, tmp_path):
+    assert carry_out(study, Given("frozen"), tmp_path, "command", [0, 1], end=time.monotonic()) == [0, 1]
+    assert study.read(tmp_path) is None
+    slow = replace(study, make=lambda given: lambda seed: time.sleep(0.2) or study.make(given)(seed))
+    assert carry_out(slow, Given("frozen"), tmp_path, "command", [0, 1], end=time.monotonic() + 0.3) == [1]
 
 
-def test_judging_needs_no_torch():
-    code = "import sys; import dissensus.experiment.studies; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+def test_what_is_written_can_be_judged_again_without_torch_and_pydantic(study, tmp_path):
+    carry_out(study, Given("frozen"), tmp_path, "command", [0, 1])
+    told = study.read(tmp_path)
+    told.write(tmp_path)
+    text = (tmp_path / "real-sparsity.md").read_text()
+    assert text.startswith(f"# {study.question}\n\nFive real votes tell ")
+    assert f"- {told.verdicts[0]}\n" in text
+    subprocess.run([sys.executable, "-c", BARE, str(tmp_path), str(tmp_path / "again")], check=True)
+    for path in (tmp_path / "again").iterdir():
+        assert path.read_bytes() == (tmp_path / path.name).read_bytes()
+
+
+def test_nothing_is_said_of_a_single_seed(study, tmp_path):
+    carry_out(study, Given("frozen"), tmp_path, "command", [1])
+    told = study.read(tmp_path)
+    assert (told.seeds, told.findings, told.verdicts, told.plain) == (1, [], [], [])
+
+
+def test_what_runs_say_is_read_again_each_time(tmp_path):
+    study = STUDIES["coverage"]
+    assert not study.trains
+    assert study.left(tmp_path, [0, 1]) == [0, 1]
+    assert carry_out(study, Given(""), tmp_path, "command", [0, 1]) == []  # no runs, and so no scores
+    assert study.read(tmp_path) is None
+
+
+def test_a_whole_encoder_needs_a_gpu(tmp_path, monkeypatch):
+    monkeypatch.setattr("dissensus.experiment.run.device", lambda: "cpu")
+    with pytest.raises(InputError, match=r"needs a CUDA GPU, .* --only transfer$"):
+        carry_out(STUDIES["transfer-fine-tuned"], Given("fine-tuned"), tmp_path, "command", [0])
+
+
+def test_damage_is_told(study, tmp_path):
+    carry_out(study, Given("frozen"), tmp_path, "command", [0])
+    (tmp_path / "real-sparsity-made.json").write_text("{")
+    with pytest.raises(StoreError, match=r"real-sparsity-made.json is damaged"):
+        study.read(tmp_path)

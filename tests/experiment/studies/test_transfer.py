@@ -26,13 +26,13 @@ def other(small):
 
 
 def test_two_trainings_for_every_start(small, other):
-    rows = study.transfer(small.data, other, [0, 1], small.how)
+    rows = [row for seed in (0, 1) for row in study.transfer(small.data, other, seed, small.how)]
     found = {(row.method, row.condition) for row in rows}
     assert found == {
         ("soft", "after 0 epochs"), ("majority", "after 0 epochs"),
         *((before, f"after {epochs} epochs") for before in study.BEFORE for epochs in (1, 10)),
     }  # fmt: skip
-    (told,) = study.verdicts(study.judge(rows))
+    (told,) = study.STUDY.verdicts(study.STUDY.judge(rows))
     assert told.startswith("small to other: after 10 epochs of majority labels, uncertainty ")
 
 
@@ -78,7 +78,7 @@ def texts(name, items, classes, pairs):
 def test_a_whole_encoder_is_carried_on_to_other_classes(tiny_encoder):
     nli, abuse = texts("nli", 60, ("e", "n", "c"), True), texts("abuse", 60, (0, 1), False)
     how = setting(nli, "fine-tuned", str(tiny_encoder), epochs=2)
-    rows = study.transfer(nli, abuse, [0], how)
+    rows = study.transfer(nli, abuse, 0, how)
     assert {(row.method, row.condition) for row in rows} == {
         (before, f"after {epochs} epochs") for before in study.BEFORE for epochs in (1, 2)
     }
@@ -123,5 +123,5 @@ def rows_of(correlation, kl):
     ],
 )
 def test_the_rule_has_every_answer(correlation, kl, fate):
-    (told,) = study.verdicts(study.judge(list(rows_of(correlation, kl))))
+    (told,) = study.STUDY.verdicts(study.STUDY.judge(list(rows_of(correlation, kl))))
     assert told == f"a to b: after 9 epochs of majority labels, uncertainty {fate}."

@@ -17,18 +17,18 @@ def test_one_answer_or_many():
 
 
 def test_every_arm_is_judged_by_the_truth(small):
-    rows = study.unreliable_annotators(small.data, [0, 1], small.how)
+    rows = [row for seed in (0, 1) for row in study.unreliable_annotators(small.data, seed, small.how)]
     assert len(rows) == 2 * 2 * 2 * 3 * 4
     agreed = next(row for row in rows if row.condition == "agreed, reliable")
     assert np.isnan(agreed.values["entropy_correlation"])
-    told = study.verdicts(study.judge(rows))
+    told = study.STUDY.verdicts(study.STUDY.judge(rows))
     assert len(told) == 2 * 3
     assert "S2" in told[0]
     assert "S2" not in told[3]  # one answer has no entropy
 
 
 def test_noise_shows(small):
-    rows = study.unreliable_annotators(small.data, range(3), small.how)
+    rows = [row for seed in range(3) for row in study.unreliable_annotators(small.data, seed, small.how)]
     kl = {
         pool: np.mean([row.values["kl"] for row in rows if row.condition == f"agreed, {pool}" and row.method == "soft"])
         for pool in study.POOLS

@@ -10,6 +10,7 @@ from itertools import groupby
 from dissensus.base.arrays import Labels
 from dissensus.base.errors import InputError, unknown
 from dissensus.datasets import Dataset
+from dissensus.experiment.chosen import places_of
 from dissensus.experiment.events import Progress
 from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.experiment.plan import Plan
@@ -61,10 +62,10 @@ class Reproduction:
         With them come those that lie at the other ends of their lines, since a seed's lines are drawn together.
         """
         experiments = self.paper.of(protocol)
-        names = {*self.paper.places, *(one.name for one in self.paper.experiments)}
+        names = places_of(self.paper)
         for name in only:
             if name not in names:
-                raise InputError(unknown("table, figure or experiment", name, sorted(names)))
+                raise InputError(unknown("table, figure or experiment", name, names))
         cells = [
             cell
             for one in experiments

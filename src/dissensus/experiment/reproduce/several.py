@@ -9,6 +9,7 @@ from functools import cached_property
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.datasets import Dataset
+from dissensus.experiment.chosen import places_of
 from dissensus.experiment.defaults import Defaults, defaults_for
 from dissensus.experiment.events import Progress
 from dissensus.experiment.papers import Cell, Evidence, Paper, Protocol
@@ -52,10 +53,10 @@ class Several:
         self, only: Sequence[str] = (), protocol: str | None = None, seeds: Collection[int] | None = None
     ) -> list[Cell]:
         """The trainings of these tables, figures or experiments; of all, where none is named."""
-        known = {*self.paper.places, *(one.name for one in self.paper.experiments)}
+        names = places_of(self.paper)
         for name in only:
-            if name not in known:
-                raise InputError(unknown("table, figure or experiment", name, sorted(known)))
+            if name not in names:
+                raise InputError(unknown("table, figure or experiment", name, names))
         found = []
         for name, part in self.parts.items():
             feeds = {place for one in part.paper.experiments for place in (one.name, *one.feeds)}

@@ -1,11 +1,14 @@
 """Studies beside the main table of the soft-labels paper: one question a file, its rule in the docstring.
 
-Each trains a few hundred small models, gives a table with a row a model, and judges it by the one rule of
-:mod:`~dissensus.experiment.studies.finding`. Rules are fixed before the seeds that are reported are run.
-``python -m dissensus.experiment.studies NAME --out FOLDER`` carries one out.
+Each trains a few hundred small models or reads runs that are there, gives a table with a row a model, and judges it by
+the one rule of :mod:`~dissensus.experiment.studies.finding`. Rules are fixed before the seeds that are reported.
+``dissensus reproduce soft-labels --only NAME`` carries one out.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
 
 from dissensus.experiment.studies import (
     careful_annotators,
@@ -15,18 +18,26 @@ from dissensus.experiment.studies import (
     transfer,
     unreliable_annotators,
 )
-from dissensus.experiment.studies.study import Study
+from dissensus.experiment.studies.carry_out import carry_out
+from dissensus.experiment.studies.study import SEEDS, Given, Studied, Study
 
-STUDIES: dict[str, Study] = {
-    study.name: study
-    for study in (
-        real_sparsity.STUDY,
-        careful_annotators.STUDY,
-        unreliable_annotators.STUDY,
-        least_agreeing.STUDY,
-        transfer.STUDY,
-        coverage.STUDY,
-    )
-}
+TRAINED = (
+    real_sparsity.STUDY,
+    careful_annotators.STUDY,
+    unreliable_annotators.STUDY,
+    least_agreeing.STUDY,
+    transfer.STUDY,
+)
+FINE_TUNED = tuple(replace(study, name=f"{study.name}-fine-tuned", model="fine-tuned") for study in TRAINED)
+STUDIES: dict[str, Study] = {study.name: study for study in (coverage.STUDY, *TRAINED, *FINE_TUNED)}
 
-__all__ = ["STUDIES", "Study"]
+__all__ = ["SEEDS", "STUDIES", "Given", "Studied", "Study", "carry_out", "studies_of"]
+
+
+def studies_of(paper: str) -> Mapping[str, Study]:
+    """The studies beside a paper, by name.
+
+    >>> list(studies_of("soft-labels"))[:3], list(studies_of("basins"))
+    (['coverage', 'real-sparsity', 'careful-annotators'], [])
+    """
+    return STUDIES if paper == "soft-labels" else {}

@@ -35,79 +35,55 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dissensus.datasets import Dataset, experts_and_crowd
+from dissensus.experiment.studies.arms import GAINS, METHODS, Arms
 from dissensus.experiment.studies.claims import claims_told
 from dissensus.experiment.studies.fewer_votes import as_many
-from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, by_place, class_doubt, decide, shares_doubt
+from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
-from dissensus.experiment.studies.study import Say, Study, quiet
+from dissensus.experiment.studies.study import Given, OneSeed, Study
 from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
-from dissensus.experiment.studies.votes_alone import ALONE, contrasts_alone, told_alone, votes_alone
+from dissensus.experiment.studies.votes_alone import ALONE, alone_in_words, contrasts_alone, told_alone, votes_alone
 
 CONDITIONS = ("careful", "as many", "hundred")
-METHODS = ("soft", "majority")
 
 
-def careful_annotators(
-    careful: Dataset, crowd: Dataset, seeds: Sequence[int], how: Setting | None = None, say: Say = quiet
-) -> list[Score]:
+def careful_annotators(careful: Dataset, crowd: Dataset, seed: int, how: Setting) -> list[Score]:
     """The same items twice, with the votes of a few careful annotators and with those of a crowd."""
-    how = how or setting(crowd)
     crowd = how.see(crowd)
     few = careful.votes.align(crowd.votes.items)
     judges = People.of("crowd", crowd), People.of("careful", crowd, few)
+    drawn = as_many(crowd.votes, few.votes_per_item, seed=seed)
     rows = []
-    for seed in seeds:
-        drawn = as_many(crowd.votes, few.votes_per_item, seed=seed)
-        for condition, votes in zip(CONDITIONS, (few, drawn, crowd.votes), strict=True):
-            for method in METHODS:
-                said = trial(crowd, votes, method, seed, how)
-                for people in judges:
-                    rows += measured(said, people, data=careful.name, condition=condition, method=method, seed=seed)
-        for condition, votes in (("careful", few), ("as many", drawn)):
-            rows.append(votes_alone(votes, crowd, drawn, condition, seed, careful.name))
-        say(f"{careful.name}, seed {seed}")
+    for condition, votes in zip(CONDITIONS, (few, drawn, crowd.votes), strict=True):
+        for method in METHODS:
+            said = trial(crowd, votes, method, seed, how)
+            for people in judges:
+                rows += measured(said, people, data=careful.name, condition=condition, method=method, seed=seed)
+    for condition, votes in (("careful", few), ("as many", drawn)):
+        rows.append(votes_alone(votes, crowd, drawn, condition, seed, careful.name))
     return rows
 
 
-def make(seeds: Sequence[int], say: Say = quiet, model: str = "frozen", encoder: str | None = None) -> list[Score]:
+def make(given: Given) -> OneSeed:
     """VariErrNLI and ChaosNLI."""
     careful, crowd = experts_and_crowd()
-    return careful_annotators(careful, crowd, seeds, setting(crowd, model, encoder), say)
-
-
-def judge(rows: Sequence[Score]) -> list[Finding]:
-    """Every comparison that the rule needs; who judges stands where other studies name the data."""
-    found: list[Finding] = []
-    for metric, tempered in VIEWS:
-        scores = Scores(rows).where(checkpoint="best", tempered=tempered)
-        found += decide([*_contrasts(scores, metric)], metric, tempered)
-    return found
-
-
-def verdicts(findings: Sequence[Finding]) -> list[str]:
-    """The rule's sentences, for each kind of judges."""
-    return [sentence for data in dict.fromkeys(one.data for one in findings) for sentence in _told(data, findings)]
+    how = setting(crowd, given.model)
+    return lambda seed: careful_annotators(careful, crowd, seed, how)
 
 
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
+    """Who judges stands where other studies name the data."""
     yield from contrasts_alone(scores, metric, "varierr", "careful", ["as many"])
     for against in ("crowd", "careful"):
-        data, here = f"varierr, judged by {against}", scores.where(against=against)
-        soft, majority = (
-            {condition: here.where(condition=condition, method=method) for condition in CONDITIONS}
-            for method in METHODS
-        )
-        doubts = {condition: class_doubt(majority[condition]) for condition in CONDITIONS}
+        data = f"varierr, judged by {against}"
+        arms = Arms(scores.where(against=against), CONDITIONS)
         for condition in CONDITIONS:
-            pair = soft[condition][metric], majority[condition][metric]
-            yield Contrast(data, f"{condition} votes", "soft", "majority", *pair, doubts[condition])
+            yield arms.apart(data, f"{condition} votes", condition, metric)
         for other in CONDITIONS[1:]:
-            pair = soft["careful"][metric], soft[other][metric]
-            doubt = shares_doubt(soft["careful"]) and shares_doubt(soft[other])
-            yield Contrast(data, "soft labels", "careful", other, *pair, doubt)
-        gains = [soft[condition][metric] - majority[condition][metric] for condition in CONDITIONS[:2]]
-        doubt = doubts["careful"] or doubts["as many"]
-        yield Contrast(data, "soft less majority", "careful", "as many", gains[0], gains[1], doubt)
+            pair = arms.soft["careful"], arms.soft[other]
+            doubt = shares_doubt(pair[0]) and shares_doubt(pair[1])
+            yield Contrast(data, "soft labels", "careful", other, pair[0][metric], pair[1][metric], doubt)
+        yield arms.gains(data, ("careful", "careful"), ("as many", "as many"), metric)
 
 
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
@@ -125,15 +101,31 @@ def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
     }
     yield f"{data}: careful votes are {words[worth.side]} as many of the crowd."
     for claim, metric in (("S1", "kl"), ("S2", "entropy_correlation")):
-        change = here["soft less majority", "careful", "as many", metric, False]
+        change = here[GAINS, "careful", "as many", metric, False]
         told = "changes" if change.side else "leaves" if change.same else "is not shown to change or leave"
         yield f"{data}: expertise {told} {claim}."
+
+
+def plain(findings: Sequence[Finding]) -> Iterator[str]:
+    """Of the votes themselves, and of models that are judged by the crowd."""
+    kl = [one for one in findings if one.metric == "kl" and not one.tempered]
+    if told := alone_in_words((one for one in kl if one.question == ALONE), "as many of the crowd's own"):
+        yield f"A few careful votes an item tell {told}."
+    of_models = (one for one in kl if one.data.endswith("by crowd") and one.question == "soft labels")
+    if told := in_words((one for one in of_models if one.second == "as many"), _learn):
+        yield f"Trained on either, {told}."
+
+
+def _learn(one: Finding) -> str:
+    words = {-1: "more of the crowd", 1: "less of the crowd", 0: "as much" if one.same else "neither more nor less"}
+    return f"models learn {words[one.side]} from careful votes"
 
 
 STUDY = Study(
     "careful-annotators",
     "Are the votes of a few careful annotators worth more than as many of a crowd?",
-    judge,
-    verdicts,
     make,
+    _contrasts,
+    _told,
+    plain,
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from dissensus.experiment.studies.finding import Finding, Place
+from dissensus.experiment.studies.finding import Finding, Place, by_place, in_words
 
 
 def holds(found: Mapping[Place, Finding], question: str) -> dict[str, str]:
@@ -31,3 +31,14 @@ def claims_told(found: Mapping[Place, Finding], question: str) -> str:
     """In words: S1 holds, S2 is open, S3 fails."""
     words = {"holds": "holds", "fails": "fails", "open": "is open"}
     return ", ".join(f"{claim} {words[word]}" for claim, word in holds(found, question).items())
+
+
+def s1_in_words(findings: Sequence[Finding], question: str, to: str = "people") -> str:
+    """Soft against majority labels on KL, over all data sets."""
+    words = {"holds": f"come nearer to {to} than", "fails": f"stay farther from {to} than", "open": "are not told from"}
+
+    def told(one: Finding) -> str:
+        return f"soft labels {words[holds(by_place(findings, one.data), question)['S1']]} majority labels"
+
+    kl = [one for one in findings if one.metric == "kl" and not one.tempered]
+    return in_words((one for one in kl if (one.question, one.second) == (question, "majority")), told)

@@ -19,9 +19,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from dissensus.evaluation.score import plain_probs, tempered_probs
-from dissensus.experiment.studies.finding import BEYOND_CLASS, Contrast, Finding, class_doubt, decide
+from dissensus.experiment.studies.finding import BEYOND_CLASS, Contrast, Finding, class_doubt, in_words
 from dissensus.experiment.studies.score import Score, Scores
-from dissensus.experiment.studies.study import Study
+from dissensus.experiment.studies.study import Given, OneSeed, Study
 from dissensus.metrics import accuracy, excess_aurc, risk_coverage, soft_risk_coverage
 from dissensus.records import StoredRun
 from dissensus.records.record import Checkpoint
@@ -37,18 +37,12 @@ def coverage(runs: Iterable[StoredRun]) -> list[Score]:
     return sorted(rows, key=lambda row: (row.data, row.condition, row.method, row.seed))
 
 
-def judge(rows: Sequence[Score]) -> list[Finding]:
-    """Soft labels against majority labels, and the hard deliveries against soft labels where they were run."""
-    found: list[Finding] = []
-    scores = Scores(rows).where(checkpoint="best", tempered=False)
-    for metric in JUDGED:
-        found += decide([*_contrasts(scores, metric)], metric)
-    return found
-
-
-def verdicts(findings: Sequence[Finding]) -> list[str]:
-    """The rule's sentences, data set by data set."""
-    return [sentence for data in dict.fromkeys(one.data for one in findings) for sentence in _told(data, findings)]
+def make(given: Given) -> OneSeed:
+    """The runs of the paper that are in the store."""
+    by_seed: dict[int, list[StoredRun]] = {}
+    for run in given.runs():
+        by_seed.setdefault(run.plan["seeds"]["split"], []).append(run)
+    return lambda seed: coverage(by_seed.get(seed, []))
 
 
 def _rows(run: StoredRun) -> Iterator[Score]:
@@ -111,4 +105,41 @@ def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
     yield f"{data}: the order of items is {words[order.side]} (excess area {spread})."
 
 
-STUDY = Study("coverage", "Are the surest answers of a model safer with soft labels?", judge, verdicts)
+def plain(findings: Sequence[Finding]) -> Iterator[str]:
+    """How often people contradict the answers, on average over all shares of items that are answered."""
+    against = [one for one in findings if one.second == "majority"]
+    if told := in_words((one for one in against if one.metric == "soft_aurc"), _contradicted, _percent):
+        yield f"If a model answers only what it is surest of, {told}."
+    if told := in_words((one for one in against if one.metric == "excess_aurc"), _ordered):
+        yield f"Accuracy apart, {told}."
+
+
+def _contradicted(one: Finding) -> str:
+    words = {
+        -1: "less often",
+        1: "more often",
+        0: "equally often" if one.same else "neither more nor less, for certain,",
+    }
+    return f"people contradict it {words[one.side]} with soft than with majority labels"
+
+
+def _percent(one: Finding) -> str:
+    points = f"{100 * one.difference:+.1f} [{100 * one.low:+.1f}, {100 * one.high:+.1f}] points"
+    return f"{100 * one.first_mean:.1f} % of its answers instead of {100 * one.second_mean:.1f} %, {points}"
+
+
+def _ordered(one: Finding) -> str:
+    words = {-1: "better", 1: "worse", 0: "equally well" if one.same else "neither better nor worse for certain"}
+    return f"soft labels tell hard items from easy ones {words[one.side]}"
+
+
+STUDY = Study(
+    "coverage",
+    "Are the surest answers of a model safer with soft labels?",
+    make,
+    _contrasts,
+    _told,
+    plain,
+    model="",
+    views=tuple((metric, False) for metric in JUDGED),
+)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
@@ -110,6 +110,36 @@ def by_place(findings: Sequence[Finding], data: str) -> dict[Place, Finding]:
     return {
         (one.question, one.first, one.second, one.metric, one.tempered): one for one in findings if one.data == data
     }
+
+
+TOO_LITTLE = "models learn too little to tell"
+
+
+def in_words(
+    findings: Iterable[Finding], words: Callable[[Finding], str], numbers: Callable[[Finding], str] | None = None
+) -> str:
+    """Findings on several data sets in one sentence: what is said of them, and of which, with the numbers.
+
+    >>> found = decide([Contrast(name, "q", "a", "b", np.arange(8.0) + 1.1, np.arange(8.0)) for name in "xy"], "kl")
+    >>> in_words(found, lambda one: f"a is {one.word}")
+    'a is higher on x (+1.100 [+1.100, +1.100]) and y (+1.100 [+1.100, +1.100])'
+    """
+    said: dict[str, list[str]] = {}
+    for one in sorted(findings, key=lambda one: bool(one.doubt)):
+        name, _, more = one.data.partition(", judged by")[0].partition(", ")
+        number = "" if one.doubt else (numbers or _spread)(one)
+        beside = "; ".join(filter(None, (more, number)))
+        said.setdefault(TOO_LITTLE if one.doubt else words(one), []).append(f"{name} ({beside})" if beside else name)
+    return "; ".join(f"{what} on {_listed(places)}" for what, places in said.items())
+
+
+def _spread(one: Finding) -> str:
+    small = ", within the margin" if one.side and one.same else ""
+    return f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]{small}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def decide(contrasts: Sequence[Contrast], metric: str, tempered: bool = False) -> list[Finding]:

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +37,11 @@ from dissensus.base.errors import InputError
 from dissensus.base.streams import permutation
 from dissensus.datasets import Dataset, load
 from dissensus.experiment.parts import parts
-from dissensus.experiment.studies.claims import claims_told
-from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, by_place, class_doubt, decide, shares_doubt
+from dissensus.experiment.studies.arms import GAINS, METHODS, Arms
+from dissensus.experiment.studies.claims import claims_told, s1_in_words
+from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
-from dissensus.experiment.studies.study import Say, Study, quiet
+from dissensus.experiment.studies.study import Given, OneSeed, Study
 from dissensus.experiment.studies.trial import SELECT, TEST, People, Setting, measured, setting, trial
 from dissensus.votes import Votes
 from dissensus.votes.table import offsets_of
@@ -47,7 +49,7 @@ from dissensus.votes.table import offsets_of
 NAMES = ("popquorn-offensiveness", "md-agreement", "hs-brexit")
 CONDITIONS = ("everybody", "least agreeing", "at random")
 TOLD = dict(zip(CONDITIONS, ("with all votes", "without the least agreeing", "without some at random"), strict=True))
-METHODS = ("soft", "majority")
+JUDGES = ("everybody", "those kept")
 SHARE = 0.25  # of the votes, at most
 IMAGINED = 10  # votes
 
@@ -96,76 +98,51 @@ def first_of(votes: Votes, order: NDArray[np.int64], share: float = SHARE) -> ND
     return order[: max(1, int((np.cumsum(cast) <= share * votes.n_votes).sum()))]
 
 
-def least_agreeing(data: Dataset, seeds: Sequence[int], how: Setting | None = None, say: Say = quiet) -> list[Score]:
+def least_agreeing(data: Dataset, seed: int, how: Setting) -> list[Score]:
     """Data whose votes say who cast them."""
-    how = how or setting(data)
     data = how.see(data)
-    votes, everybody = data.votes, People.of("everybody", data)
+    votes, split = data.votes, parts(data, TEST, SELECT, seed)
+    looked_at = votes.take(np.sort(np.concatenate([split.train, split.select])))
+    least = first_of(looked_at, np.argsort(agreement(looked_at), kind="stable"))
+    random = first_of(looked_at, permutation(votes.n_annotators or 0, seed, "annotators removed"))
+    given = dict(zip(CONDITIONS, (votes, without(votes, least), without(votes, random)), strict=True))
+    judges = [People.of(name, data, by) for name, by in zip(JUDGES, (votes, given["least agreeing"]), strict=True)]
     rows = []
-    for seed in seeds:
-        split = parts(data, TEST, SELECT, seed)
-        looked_at = votes.take(np.sort(np.concatenate([split.train, split.select])))
-        least = first_of(looked_at, np.argsort(agreement(looked_at), kind="stable"))
-        random = first_of(looked_at, permutation(votes.n_annotators or 0, seed, "annotators removed"))
-        given = dict(zip(CONDITIONS, (votes, without(votes, least), without(votes, random)), strict=True))
-        judges = everybody, People.of("those kept", data, given["least agreeing"])
-        for condition, left in given.items():
-            for method in METHODS:
-                said = trial(data, left, method, seed, how)
-                for people in judges:
-                    rows += measured(said, people, data=data.name, condition=condition, method=method, seed=seed)
-        say(f"{data.name}, seed {seed}")
+    for condition, left in given.items():
+        for method in METHODS:
+            said = trial(data, left, method, seed, how)
+            for people in judges:
+                rows += measured(said, people, data=data.name, condition=condition, method=method, seed=seed)
     return rows
 
 
-def make(seeds: Sequence[int], say: Say = quiet, model: str = "frozen", encoder: str | None = None) -> list[Score]:
+def make(given: Given) -> OneSeed:
     """The three sets of texts whose annotators are known."""
-    sets = [load(name) for name in NAMES]
-    return [row for data in sets for row in least_agreeing(data, seeds, setting(data, model, encoder), say)]
+    sets = [(data := load(name), setting(data, given.model)) for name in NAMES]
+    return lambda seed: [row for data, how in sets for row in least_agreeing(data, seed, how)]
 
 
-def judge(rows: Sequence[Score]) -> list[Finding]:
-    """Every comparison that the rule needs, judged by everybody; and the same, judged by those who were kept."""
-    found: list[Finding] = []
-    for metric, tempered in VIEWS:
-        for against in ("everybody", "those kept"):
-            scores = Scores(rows).where(checkpoint="best", tempered=tempered, against=against)
-            found += decide([*_contrasts(scores, metric, against)], metric, tempered)
-    return found
-
-
-def verdicts(findings: Sequence[Finding]) -> list[str]:
-    """The rule's sentences, data set by data set."""
-    names = dict.fromkeys(one.data for one in findings if one.data.endswith("everybody"))
-    return [sentence for data in names for sentence in _told(data, findings)]
-
-
-def _contrasts(scores: Scores, metric: str, against: str) -> Iterator[Contrast]:
-    for name in scores.names("data"):
-        data, here = f"{name}, judged by {against}", scores.where(data=name)
-        soft, majority = (
-            {condition: here.where(condition=condition, method=method) for condition in CONDITIONS}
-            for method in METHODS
-        )
-        doubts = {condition: class_doubt(majority[condition]) for condition in CONDITIONS}
+def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
+    """Judged by everybody; and the same, judged by those who were kept."""
+    for against, name in product(JUDGES, scores.names("data")):
+        data, arms = f"{name}, judged by {against}", Arms(scores.where(data=name, against=against), CONDITIONS)
         for condition in CONDITIONS:
-            pair = soft[condition][metric], majority[condition][metric]
-            yield Contrast(data, f"votes of {condition}", "soft", "majority", *pair, doubts[condition])
-        doubt = doubts["least agreeing"] or doubts["at random"]
-        learnt = shares_doubt(soft["least agreeing"]) or shares_doubt(soft["at random"])
-        for method, arm, why in (("soft", soft, learnt), ("majority", majority, doubt)):
-            pair = arm["least agreeing"][metric], arm["at random"][metric]
-            yield Contrast(data, f"{method} labels", "least agreeing", "at random", *pair, why)
-        gains = [soft[removed][metric] - majority[removed][metric] for removed in CONDITIONS[1:]]
-        yield Contrast(data, "soft less majority", "least agreeing", "at random", gains[0], gains[1], doubt)
+            yield arms.apart(data, f"votes of {condition}", condition, metric)
+        _, least, random = CONDITIONS
+        learnt = shares_doubt(arms.soft[least]) or shares_doubt(arms.soft[random])
+        for method, arm, why in (("soft", arms.soft, learnt), ("majority", arms.majority, arms.doubt(least, random))):
+            yield Contrast(data, f"{method} labels", least, random, arm[least][metric], arm[random][metric], why)
+        yield arms.gains(data, (least, least), (random, random), metric)
 
 
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
+    if not data.endswith("everybody"):
+        return
     here = by_place(findings, data)
     for condition in CONDITIONS:
         yield f"{data}: {TOLD[condition]} {claims_told(here, f'votes of {condition}')}."
     for claim, metric, better in (("S1", "kl", -1), ("S2", "entropy_correlation", 1)):
-        change = here["soft less majority", "least agreeing", "at random", metric, False]
+        change = here[GAINS, "least agreeing", "at random", metric, False]
         words = {better: "strengthens", -better: "weakens", 0: "leaves" if change.same else "is not shown to change"}
         yield f"{data}: to remove the least agreeing {words[change.side]} {claim}."
     for method in METHODS:
@@ -184,6 +161,28 @@ def _annotators(votes: Votes) -> NDArray[np.int32]:
     return votes.annotators
 
 
+def plain(findings: Sequence[Finding]) -> Iterator[str]:
+    """As predictions of everybody: either method without the least agreeing, and S1 with all votes and without."""
+    everybody = [one for one in findings if one.data.endswith("everybody")]
+    kl = [one for one in everybody if one.metric == "kl" and not one.tempered]
+    for method in METHODS:
+        if told := in_words((one for one in kl if one.question == f"{method} labels"), _helped):
+            yield f"To remove the annotators who agree least, instead of as many at random: {told}."
+    for condition in CONDITIONS[:2]:
+        if told := s1_in_words(everybody, f"votes of {condition}"):
+            yield f"{TOLD[condition].capitalize()}, {told}."
+
+
+def _helped(one: Finding) -> str:
+    words = {-1: "helps", 1: "hurts", 0: "makes no difference to" if one.same else "is not shown to help or hurt"}
+    return f"it {words[one.side]} {one.question} as predictions of everybody"
+
+
 STUDY = Study(
-    "least-agreeing", "Does it help to remove the annotators who agree least with the others?", judge, verdicts, make
+    "least-agreeing",
+    "Does it help to remove the annotators who agree least with the others?",
+    make,
+    _contrasts,
+    _told,
+    plain,
 )

@@ -35,19 +35,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dissensus.datasets import Dataset, load
 from dissensus.experiment.studies.fewer_votes import of_which_agree
 from dissensus.experiment.studies.finding import (
-    VIEWS,
     Contrast,
     Finding,
     Place,
     by_place,
     class_doubt,
-    decide,
+    in_words,
     shares_doubt,
 )
 from dissensus.experiment.studies.score import Score, Scores
-from dissensus.experiment.studies.study import Say, Study, quiet
+from dissensus.experiment.studies.study import Given, OneSeed, Study
 from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
-from dissensus.experiment.studies.votes_alone import ALONE, contrasts_alone, told_alone, votes_alone
+from dissensus.experiment.studies.votes_alone import ALONE, alone_in_words, contrasts_alone, told_alone, votes_alone
 from dissensus.votes import Votes
 
 NAMES = ("chaosnli-snli", "chaosnli-mnli")
@@ -55,54 +54,31 @@ METHODS = ("soft", "majority", "sls", "multipass")
 FEW = ("original", "simulated", "three agree")
 
 
-def real_sparsity(
-    data: Dataset, original: Votes, seeds: Sequence[int], how: Setting | None = None, say: Say = quiet
-) -> list[Score]:
+def real_sparsity(data: Dataset, original: Votes, seed: int, how: Setting) -> list[Score]:
     """``data`` with many votes an item, and the few ``original`` ones on the same items."""
-    how = how or setting(data)
     data = how.see(data)
-    original = original.align(data.votes.items)
     judges = People.of("hundred", data)
+    given = {
+        "original": original.align(data.votes.items),
+        "simulated": data.votes.subsample(5, seed=seed),
+        "three agree": of_which_agree(data.votes, 5, 3, seed=seed),
+        "hundred": data.votes,
+    }
     rows = []
-    for seed in seeds:
-        given = {
-            "original": original,
-            "simulated": data.votes.subsample(5, seed=seed),
-            "three agree": of_which_agree(data.votes, 5, 3, seed=seed),
-            "hundred": data.votes,
-        }
-        for condition, votes in given.items():
-            for method in METHODS if condition in FEW else METHODS[:2]:
-                said = trial(data, votes, method, seed, how)
-                rows += measured(said, judges, data=data.name, condition=condition, method=method, seed=seed)
-        for condition in FEW:
-            drawn = given["simulated" if condition == "original" else condition]
-            rows.append(votes_alone(given[condition], data, drawn, condition, seed, data.name))
-        say(f"{data.name}, seed {seed}")
+    for condition, votes in given.items():
+        for method in METHODS if condition in FEW else METHODS[:2]:
+            said = trial(data, votes, method, seed, how)
+            rows += measured(said, judges, data=data.name, condition=condition, method=method, seed=seed)
+    for condition in FEW:
+        drawn = given["simulated" if condition == "original" else condition]
+        rows.append(votes_alone(given[condition], data, drawn, condition, seed, data.name))
     return rows
 
 
-def make(seeds: Sequence[int], say: Say = quiet, model: str = "frozen", encoder: str | None = None) -> list[Score]:
+def make(given: Given) -> OneSeed:
     """Both parts of ChaosNLI that have original votes."""
-    rows = []
-    for name in NAMES:
-        data, original = load(name), load(name, votes="original").votes
-        rows += real_sparsity(data, original, seeds, setting(data, model, encoder), say)
-    return rows
-
-
-def judge(rows: Sequence[Score]) -> list[Finding]:
-    """Every comparison that the rule needs."""
-    found: list[Finding] = []
-    for metric, tempered in VIEWS:
-        scores = Scores(rows).where(checkpoint="best", tempered=tempered)
-        found += decide([*_contrasts(scores, metric)], metric, tempered)
-    return found
-
-
-def verdicts(findings: Sequence[Finding]) -> list[str]:
-    """The rule's sentences, data set by data set."""
-    return [sentence for data in dict.fromkeys(one.data for one in findings) for sentence in _told(data, findings)]
+    sets = [(data := load(name), load(name, votes="original").votes, setting(data, given.model)) for name in NAMES]
+    return lambda seed: [row for data, votes, how in sets for row in real_sparsity(data, votes, seed, how)]
 
 
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
@@ -173,4 +149,25 @@ def _explained(apart: Sequence[str], levels: Mapping[str, Finding], here: Mappin
     return "the choice of items on which three of five agreed does not explain it"
 
 
-STUDY = Study("real-sparsity", "Are few real votes like few that are drawn from many?", judge, verdicts, make)
+def plain(findings: Sequence[Finding]) -> Iterator[str]:
+    """Of the votes themselves, and of what models make of them."""
+    alone = [one for one in findings if one.question == ALONE and one.metric == "kl"]
+    for other, called in (("simulated", "five drawn from the hundred"), ("three agree", "five drawn so that 3 agree")):
+        if told := alone_in_words((one for one in alone if one.second == other), called):
+            yield f"Five real votes tell {told}."
+    hard = [one for one in findings if one.question == "original votes" and one.metric == "kl" and not one.tempered]
+    for method in ("sls", "multipass"):
+        if told := in_words((one for one in hard if one.first == method), _against_soft):
+            yield f"Trained on five real votes, {told}."
+
+
+def _against_soft(one: Finding) -> str:
+    words = {
+        -1: "nearer to people than",
+        1: "farther from people than",
+        0: "as near to people as" if one.same else "not told from",
+    }
+    return f"{one.first} is {words[one.side]} soft labels"
+
+
+STUDY = Study("real-sparsity", "Are few real votes like few that are drawn from many?", make, _contrasts, _told, plain)

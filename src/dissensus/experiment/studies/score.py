@@ -60,6 +60,14 @@ class Scores:
         return np.array([row.values[metric] for row in rows], np.float64)
 
 
+def joined(before: Sequence[Score], rows: Sequence[Score]) -> list[Score]:
+    """Scores with new ones, which stand for those of the same arm and seed; data set by data set, seed by seed."""
+    new = {(row.data, row.condition, row.method, row.seed) for row in rows}
+    kept = [row for row in before if (row.data, row.condition, row.method, row.seed) not in new]
+    place = {data: number for number, data in enumerate(Scores([*before, *rows]).names("data"))}
+    return sorted([*kept, *rows], key=lambda row: (place[row.data], row.seed))
+
+
 def write_scores(path: str | os.PathLike[str], rows: Sequence[Score]) -> None:
     """A row a line, numbers in full; what was not measured is empty."""
     metrics = list(dict.fromkeys(metric for row in rows for metric in row.values))

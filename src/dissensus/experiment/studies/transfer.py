@@ -37,9 +37,9 @@ import numpy as np
 from dissensus.base.errors import InputError
 from dissensus.datasets import Dataset, load
 from dissensus.experiment.parts import parts
-from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, class_doubt, decide
+from dissensus.experiment.studies.finding import Contrast, Finding, class_doubt, in_words
 from dissensus.experiment.studies.score import Score, Scores
-from dissensus.experiment.studies.study import Say, Study, quiet
+from dissensus.experiment.studies.study import Given, OneSeed, Study
 from dissensus.experiment.studies.trial import (
     SELECT,
     TEST,
@@ -61,33 +61,28 @@ FURTHER = ("chaosnli-mnli", "md-agreement")  # other classes: for a model that i
 BEFORE = ("soft", "majority", "none")
 
 
-def transfer(
-    first: Dataset, second: Dataset, seeds: Sequence[int], how: Setting | None = None, say: Say = quiet
-) -> list[Score]:
+def transfer(first: Dataset, second: Dataset, seed: int, how: Setting) -> list[Score]:
     """Two trainings, one after the other, for every first training and length of the second."""
-    how = how or setting(first)
     first, second = how.see(first), how.see(second)
     same = first.votes.classes == second.votes.classes
     name, judges = f"{first.name} to {second.name}", People.of("votes", second)
+    here = replace(how, recipe=replace(how.recipe, **scale(first, seed)))
+    labels = one_vote(second.votes, seed)
     rows = []
-    for seed in seeds:
-        here = replace(how, recipe=replace(how.recipe, **scale(first, seed)))
-        labels = one_vote(second.votes, seed)
-        for before in BEFORE:
-            make = how.make(second)
-            if before != "none":
-                make = carried(make, trial(first, first.votes, before, seed, here).state, head=same)
-            for epochs in (0, max(1, how.recipe.epochs // 10), how.recipe.epochs):
-                if epochs:
-                    recipe = replace(here.recipe, epochs=epochs)
-                    said = trial(second, labels, "majority", seed, replace(here, recipe=recipe), make=make)
-                elif same and before != "none":
-                    said = untrained(second, labels, seed, here, make)
-                else:
-                    continue  # a fresh head knows nothing
-                place = {"data": name, "condition": f"after {epochs} epochs", "method": before, "seed": seed}
-                rows += measured(said, judges, **place)
-        say(f"{name}, seed {seed}")
+    for before in BEFORE:
+        make = how.make(second)
+        if before != "none":
+            make = carried(make, trial(first, first.votes, before, seed, here).state, head=same)
+        for epochs in (0, max(1, how.recipe.epochs // 10), how.recipe.epochs):
+            if epochs:
+                recipe = replace(here.recipe, epochs=epochs)
+                said = trial(second, labels, "majority", seed, replace(here, recipe=recipe), make=make)
+            elif same and before != "none":
+                said = untrained(second, labels, seed, here, make)
+            else:
+                continue  # a fresh head knows nothing
+            place = {"data": name, "condition": f"after {epochs} epochs", "method": before, "seed": seed}
+            rows += measured(said, judges, **place)
     return rows
 
 
@@ -154,33 +149,12 @@ def untrained(data: Dataset, votes: Votes, seed: int, how: Setting, make: Callab
     )
 
 
-def make(seeds: Sequence[int], say: Say = quiet, model: str = "frozen", encoder: str | None = None) -> list[Score]:
+def make(given: Given) -> OneSeed:
     """Between sets of the same classes; when the whole encoder is trained, from NLI on to MD-Agreement too."""
-    rows = []
-    for one, other in PAIRS if model == "frozen" else (*PAIRS, FURTHER):
-        first, second = load(one), load(other)
-        rows += transfer(first, second, seeds, setting(first, model, encoder), say)
-    return rows
-
-
-def judge(rows: Sequence[Score]) -> list[Finding]:
-    """Soft against majority in the first training after each length of the second; and against none."""
-    found: list[Finding] = []
-    for metric, tempered in VIEWS:
-        scores = Scores(rows).where(checkpoint="last", tempered=tempered)
-        found += decide([*_contrasts(scores, metric)], metric, tempered)
-    return found
-
-
-def verdicts(findings: Sequence[Finding]) -> list[str]:
-    """The rule's sentence for each pair of sets."""
-    told = []
-    for data in dict.fromkeys(one.data for one in findings):
-        here = [one for one in findings if one.data == data and one.second == "majority"]
-        end = here[-1].question  # the longest second training comes last
-        found = {(one.metric, one.tempered): one for one in here if one.question == end}
-        told.append(f"{data}: {end} of majority labels, uncertainty {_fate(found)}.")
-    return told
+    pairs = PAIRS if given.model == "frozen" else (*PAIRS, FURTHER)
+    sets = {name: load(name) for name in dict.fromkeys(name for pair in pairs for name in pair)}
+    ways = [(sets[one], sets[other], setting(sets[one], given.model)) for one, other in pairs]
+    return lambda seed: [row for first, second, how in ways for row in transfer(first, second, seed, how)]
 
 
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
@@ -193,6 +167,18 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
             if none.rows:
                 yield Contrast(data, condition, "soft", "none", soft[metric], none[metric], doubt)
             yield Contrast(data, condition, "soft", "majority", soft[metric], hard[metric], doubt)
+
+
+def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
+    end, found = _end(data, findings)
+    yield f"{data}: {end} of majority labels, uncertainty {_fate(found)}."
+
+
+def _end(data: str, findings: Sequence[Finding]) -> tuple[str, dict[tuple[str, bool], Finding]]:
+    """Soft against majority labels after the longest second training, which comes last."""
+    here = [one for one in findings if one.data == data and one.second == "majority"]
+    end = here[-1].question
+    return end, {(one.metric, one.tempered): one for one in here if one.question == end}
 
 
 def _epochs(condition: str) -> int:
@@ -215,10 +201,24 @@ def _in_head(model: nn.Module, name: str) -> bool:
     return name.startswith("head.") if net is None else not name.startswith(f"net.{net.base_model_prefix}.")
 
 
+def plain(findings: Sequence[Finding]) -> Iterator[str]:
+    """What is left of the entropy correlation, and what there was to lose."""
+    names = dict.fromkeys(one.data for one in findings)
+    ends = {data: _end(data, findings) for data in names}
+    left = [found["entropy_correlation", False] for _, found in ends.values()]
+    if told := in_words(left, lambda one: f"uncertainty {_fate(ends[one.data][1])}"):
+        yield f"After a second training on majority labels, {told}."
+    before = [one for one in findings if one.question == "after 0 epochs" and one.metric == "entropy_correlation"]
+    if told := in_words(before, lambda one: f"there was {'something' if one.side else 'nothing for certain'} to lose"):
+        yield f"Before it, {told}."
+
+
 STUDY = Study(
     "transfer",
     "Does what soft labels taught survive a second training on majority labels?",
-    judge,
-    verdicts,
     make,
+    _contrasts,
+    _told,
+    plain,
+    checkpoint="last",
 )

@@ -1,4 +1,7 @@
-"""One training of a study: as a run of a plan is made, with votes that no plan could name."""
+"""One training of a study: as a run of a plan is made, with votes that no plan could name.
+
+What trains is imported when something is trained: scores are judged where there is neither torch nor pydantic.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,6 @@ from dissensus.datasets import Dataset
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.defaults import defaults_for
 from dissensus.experiment.parts import Parts, parts, reference_labels
-from dissensus.experiment.plan import ModelPart
-from dissensus.experiment.run import device, one_thread
-from dissensus.experiment.seen import chosen, factory, seen
 from dissensus.experiment.studies.finding import BEYOND_CLASS, BEYOND_SHARES
 from dissensus.experiment.studies.score import Score
 from dissensus.metrics import METRICS, fit_temperature, softmax
@@ -27,6 +27,7 @@ from dissensus.votes import Votes
 if TYPE_CHECKING:
     from torch import nn
 
+    from dissensus.experiment.plan import ModelPart
     from dissensus.training import Fitted
 
 MEASURED = (
@@ -55,10 +56,15 @@ class Setting:
 
     def see(self, data: Dataset) -> Dataset:
         """The data as the model takes them: texts through its encoder, everything else as it is."""
+        from dissensus.experiment.seen import seen
+
         return seen(self.model, data, self.encoder)
 
     def make(self, data: Dataset) -> Callable[[], nn.Module]:
         """A factory of fresh models for data that are seen so."""
+        from dissensus.experiment.run import device
+        from dissensus.experiment.seen import factory
+
         make = factory(self.model, data, self.encoder)
         return lambda: make().to(device())
 
@@ -71,6 +77,8 @@ def setting(
     **recipe: Any,
 ) -> Setting:
     """A model of these data with the recipe that a comparison would give it, but for what is said here or quicker."""
+    from dissensus.experiment.seen import chosen
+
     given = {**defaults_for(data.name, data, model).recipe, **QUICK.get(model, {}), **recipe}
     return Setting(chosen(model, options or {}, data, encoder), Recipe(**given), encoder)
 
@@ -129,6 +137,7 @@ def trial(
     The split follows from the data and the seed alone, so that all arms of a seed share it. Items without a vote do
     not train. ``make`` is a factory of models that do not begin afresh.
     """
+    from dissensus.experiment.run import one_thread
     from dissensus.training import fit
 
     split = parts(data, TEST, SELECT, seed)

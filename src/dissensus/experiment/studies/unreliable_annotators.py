@@ -35,41 +35,37 @@ import numpy as np
 from dissensus.base.arrays import Simplex
 from dissensus.base.streams import permutation
 from dissensus.datasets import Dataset, load
-from dissensus.experiment.studies.claims import claims_told
-from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, by_place, class_doubt, decide, shares_doubt
+from dissensus.experiment.studies.arms import GAINS, Arms
+from dissensus.experiment.studies.claims import claims_told, s1_in_words
+from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
-from dissensus.experiment.studies.study import Say, Study, quiet
+from dissensus.experiment.studies.study import Given, OneSeed, Study
 from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
 from dissensus.votes.synthetic import Annotator, annotate, noisy, reliable
 
 NAMES = ("chaosnli-snli", "md-agreement")
 POOLS = ("reliable", "half noisy")
 TRUTHS = ("divided", "agreed")
-ARMS = {"soft": ("soft", "shares"), "majority": ("majority", "shares"), "dawid-skene": ("soft", "dawid-skene")}
+TRAINED = {"soft": ("soft", "shares"), "majority": ("majority", "shares"), "dawid-skene": ("soft", "dawid-skene")}
 VOTES, ANNOTATORS = 5, 20
 MOST = 3_000  # items
 
 
-def unreliable_annotators(
-    data: Dataset, seeds: Sequence[int], how: Setting | None = None, say: Say = quiet
-) -> list[Score]:
+def unreliable_annotators(data: Dataset, seed: int, how: Setting) -> list[Score]:
     """What the votes on ``data`` say is taken for the truth, on which synthetic annotators vote.
 
     Of a large data set 3,000 items are used, which take minutes.
     """
-    how = how or setting(data)
     data = some(how.see(data), MOST)
     rows = []
-    for seed in seeds:
-        for kind, truth in truths(data.votes.frequencies()).items():
-            judges = People.true("truth", truth)
-            for name, annotators in pools(data.votes.n_classes).items():
-                votes = annotate(truth, annotators, VOTES, seed, classes=data.votes.classes, items=data.votes.items)
-                for arm, (method, target) in ARMS.items():
-                    said = trial(data, votes, method, seed, how, target=target)
-                    place = {"data": data.name, "condition": f"{kind}, {name}", "method": arm, "seed": seed}
-                    rows += measured(said, judges, **place)
-        say(f"{data.name}, seed {seed}")
+    for kind, truth in truths(data.votes.frequencies()).items():
+        judges = People.true("truth", truth)
+        for name, annotators in pools(data.votes.n_classes).items():
+            votes = annotate(truth, annotators, VOTES, seed, classes=data.votes.classes, items=data.votes.items)
+            for arm, (method, target) in TRAINED.items():
+                said = trial(data, votes, method, seed, how, target=target)
+                place = {"data": data.name, "condition": f"{kind}, {name}", "method": arm, "seed": seed}
+                rows += measured(said, judges, **place)
     return rows
 
 
@@ -85,10 +81,10 @@ def pools(n_classes: int) -> dict[str, list[Annotator]]:
     return {"reliable": good, "half noisy": good[: ANNOTATORS - len(bad)] + bad}
 
 
-def make(seeds: Sequence[int], say: Say = quiet, model: str = "frozen", encoder: str | None = None) -> list[Score]:
+def make(given: Given) -> OneSeed:
     """A hundred votes an item on three classes, and five on two."""
-    sets = [load(name) for name in NAMES]
-    return [row for data in sets for row in unreliable_annotators(data, seeds, setting(data, model, encoder), say)]
+    sets = [(data := load(name), setting(data, given.model)) for name in NAMES]
+    return lambda seed: [row for data, how in sets for row in unreliable_annotators(data, seed, how)]
 
 
 def some(data: Dataset, items: int) -> Dataset:
@@ -100,38 +96,21 @@ def some(data: Dataset, items: int) -> Dataset:
     return replace(data, inputs=data.array[at], votes=data.votes.take(at), labels=labels, groups=groups)
 
 
-def judge(rows: Sequence[Score]) -> list[Finding]:
-    """Every comparison that the rule needs; a data set with one kind of truth is a family."""
-    found: list[Finding] = []
-    for metric, tempered in VIEWS:
-        scores = Scores(rows).where(checkpoint="best", tempered=tempered)
-        found += decide([*_contrasts(scores, metric)], metric, tempered)
-    return found
-
-
-def verdicts(findings: Sequence[Finding]) -> list[str]:
-    """The rule's sentences, for each data set and kind of truth."""
-    return [sentence for data in dict.fromkeys(one.data for one in findings) for sentence in _told(data, findings)]
-
-
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
+    """A data set with one kind of truth is a family."""
     for data in scores.names("data"):
         for kind in TRUTHS:
             if kind == "agreed" and metric == "entropy_correlation":
                 continue  # one answer has no entropy
-            name, gains, doubts = f"{data}, {kind}", [], []
+            name, here = f"{data}, {kind}", scores.where(data=data)
+            at = {pool: f"{kind}, {pool}" for pool in POOLS}
+            arms = Arms(here, at.values())
             for pool in POOLS:
-                here = scores.where(data=data, condition=f"{kind}, {pool}")
-                soft, majority, estimated = (here.where(method=method) for method in ARMS)
-                doubts.append(class_doubt(majority))
-                gains.append(soft[metric] - majority[metric])
-                yield Contrast(
-                    name, f"{pool} annotators", "soft", "majority", soft[metric], majority[metric], doubts[-1]
-                )
+                yield arms.apart(name, f"{pool} annotators", at[pool], metric)
+                soft, estimated = arms.soft[at[pool]], here.where(condition=at[pool], method="dawid-skene")
                 pair = estimated[metric], soft[metric]
                 yield Contrast(name, f"{pool} annotators", "dawid-skene", "soft", *pair, shares_doubt(soft))
-            first, second = POOLS[::-1]
-            yield Contrast(name, "soft less majority", first, second, gains[1], gains[0], doubts[0] or doubts[1])
+            yield arms.gains(name, (at["half noisy"], "half noisy"), (at["reliable"], "reliable"), metric)
 
 
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
@@ -141,15 +120,32 @@ def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
         mends = {-1: "mends", 1: "spoils", 0: "neither mends nor spoils for certain"}[remedy.side]
         claims = claims_told(here, f"{pool} annotators")
         yield f"{data}, {pool} annotators: {claims}; the estimate of Dawid and Skene {mends} soft labels."
-    change = here["soft less majority", "half noisy", "reliable", "kl", False]
+    change = here[GAINS, "half noisy", "reliable", "kl", False]
     told = {1: "takes from", -1: "adds to", 0: "leaves" if change.same else "is not shown to change"}[change.side]
     yield f"{data}: noise {told} what soft labels gain on KL."
+
+
+def plain(findings: Sequence[Finding]) -> Iterator[str]:
+    """Of either pool: soft against majority labels, and the remedy."""
+    for pool, when in (("reliable", "With reliable annotators"), ("half noisy", "Where half of them say anything")):
+        question = f"{pool} annotators"
+        if told := s1_in_words(findings, question, to="the truth"):
+            yield f"{when}, {told}."
+        remedy = [one for one in findings if (one.question, one.first) == (question, "dawid-skene")]
+        if told := in_words((one for one in remedy if one.metric == "kl" and not one.tempered), _mended):
+            yield f"{when}, {told}."
+
+
+def _mended(one: Finding) -> str:
+    words = {-1: "mends", 1: "spoils", 0: "changes nothing about" if one.same else "is not told from"}
+    return f"the estimate of Dawid and Skene {words[one.side]} soft labels"
 
 
 STUDY = Study(
     "unreliable-annotators",
     "Do soft labels lose where votes are unreliable rather than divided?",
-    judge,
-    verdicts,
     make,
+    _contrasts,
+    _told,
+    plain,
 )

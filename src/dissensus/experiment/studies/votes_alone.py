@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dissensus.datasets import Dataset
-from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding
+from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, in_words
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.trial import People
 from dissensus.metrics import METRICS
@@ -39,7 +39,19 @@ def contrasts_alone(scores: Scores, metric: str, data: str, first: str, others: 
 
 def told_alone(finding: Finding) -> str:
     """In words: by KL."""
-    unsure = "as much of the crowd as" if finding.same else "no more or less of the crowd than"
-    words = {-1: "more of the crowd than", 1: "less of the crowd than", 0: unsure}
     small = ", by less than the margin" if finding.side and finding.same else ""
-    return f"without a model, {finding.first} votes tell {words[finding.side]} {finding.second}{small}"
+    return f"without a model, {finding.first} votes tell {_much(finding)} {finding.second}{small}"
+
+
+def alone_in_words(findings: Iterable[Finding], others: str) -> str:
+    """The same of several data sets in one sentence, with KL: "less of the crowd than five others on ..."."""
+    return in_words(
+        findings,
+        lambda one: f"{_much(one)} {others}",
+        lambda one: f"KL {one.first_mean:.3f} against {one.second_mean:.3f}",
+    )
+
+
+def _much(finding: Finding) -> str:
+    unsure = "as much of the crowd as" if finding.same else "no more or less of the crowd than"
+    return {-1: "more of the crowd than", 1: "less of the crowd than", 0: unsure}[finding.side]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dissensus.experiment.claims import Enough, Ledger
     from dissensus.experiment.papers import Paper
     from dissensus.experiment.papers.evidence import Evidence
+    from dissensus.experiment.studies import Studied
 
 FIGURES = {"figure1": learning_curves, "figure2": votes_curves}
 
@@ -35,6 +36,7 @@ def write_soft_labels_page(
     notes: Sequence[Any] = (),
     banner: str = "",
     enough: Sequence[tuple[str, str, Sequence[Enough]]] = (),
+    studies: Sequence[Studied] = (),
 ) -> Path:
     """``index.html`` in ``folder``, with ``tables/`` (CSV) and ``figures/`` (PNG and SVG) beside it.
 
