@@ -62,17 +62,17 @@ def look_inside(subject: Subject, outside: Sequence[str] = (), precision: str = 
     """
     from dissensus.diagnostics.card import card
 
-    sets = {name: subject.prepared(_images(name, subject.inputs)) for name in outside}
+    sets = {name: subject.prepared(shaped_like(subject.inputs, name, load_images(name))) for name in outside}
     bank = subject.prepared(subject.train) if sets else None
     inputs = subject.prepared(subject.inputs)
     return card(subject.model, inputs, subject.human, outside=sets, bank=bank, precision=precision)
 
 
-def _images(name: str, like: NDArray[Any]) -> NDArray[Any]:
-    images = load_images(name)
-    if images.shape[1:] != like.shape[1:]:
+def shaped_like(items: NDArray[Any], name: str, images: NDArray[Any]) -> NDArray[Any]:
+    """The images of an outside set, if a model of these items can take them."""
+    if images.shape[1:] != items.shape[1:]:
         raise InputError(
-            f"{name} has images of the shape {images.shape[1:]}, but the model takes {like.shape[1:]}. "
+            f"{name} has images of the shape {images.shape[1:]}, but the model takes {items.shape[1:]}. "
             "Only sets of that shape can be told apart from its items."
         )
     return images

@@ -13,6 +13,7 @@ from dissensus.datasets import load_images
 from dissensus.experiment.defaults import DEFAULTS, Defaults
 from dissensus.experiment.papers import PAPERS, Paper, read_paper
 from dissensus.experiment.source import Source
+from dissensus.experiment.subject import shaped_like
 
 PRECISIONS = ("tf32", "fp32")
 SMOKE_SEEDS = 2  # the least that can be compared
@@ -68,15 +69,7 @@ def smoke() -> Setting:
 
 def outside_images(name: str, like: NDArray[np.uint8], effort: Effort) -> NDArray[np.uint8]:
     """The images of an outside set; ``like`` are items that the model knows."""
-    if effort.made_up:
-        return _made_up(name, like)
-    images = _read(name)
-    if images.shape[1:] != like.shape[1:]:
-        raise InputError(
-            f"{name} has images of the shape {images.shape[1:]}, but the model takes {like.shape[1:]}. "
-            "Only sets of that shape can be told apart from its items."
-        )
-    return images
+    return _made_up(name, like) if effort.made_up else shaped_like(like, name, _read(name))
 
 
 @lru_cache(4)
