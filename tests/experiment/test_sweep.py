@@ -216,6 +216,20 @@ def test_an_interrupt_keeps_the_run_under_way_and_is_resumed(data, source, tiny,
     assert store.read(told[-1].run).about["resumed_at"] == told[-1].epoch == 1
 
 
+def test_a_damaged_checkpoint_fails_its_run_alone_and_can_be_given_up(data, source, tiny, tmp_path):
+    store, (plan, *others) = RunStore(tmp_path), tiny.plans(data)
+    with store.claim(plan.name):
+        path = store.unfinished(plan.name) / "checkpoint.safetensors"
+        path.write_bytes(b"half of what was written")
+    outcome = compare([plan, *others], source, store, jobs=1)
+    (failed,) = outcome.failed
+    assert (failed.run, len(outcome.done)) == (plan.name, len(others))
+    assert failed.message.startswith(f"{path} is no checkpoint, or damaged (")
+    assert failed.message.endswith("). Remove it to train from the start.")
+    store.remove(plan.name)
+    assert compare([plan], source, store, jobs=1).done == (plan.name,)
+
+
 def test_two_sweeps_on_one_store_make_each_run_once(start, tmp_path):
     process, comparison = start(epochs=40, jobs=1)
     store = RunStore(tmp_path / "runs")
