@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from dissensus.base.errors import InputError
 from dissensus.stats.pairs import as_pair
+from dissensus.stats.student import p_above_zero
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def equivalence(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.0
     >>> equivalence(a, a + [0.002, -0.001, 0.001, 0.003, -0.002], margin=0.01).equivalent
     True
     """
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtrit
 
     first, second = as_pair(a, b)
     if not (np.isfinite(margin) and margin > 0):
@@ -50,6 +51,6 @@ def equivalence(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.0
         return Equivalence(1.0, mean, margin, np.nan, np.nan, equivalent=False)
     error = float(differences.std(ddof=1)) / np.sqrt(n)
     inside = margin - abs(mean)  # how far the mean is from the nearer end
-    pvalue = float(stdtr(n - 1, -inside / error)) if error else float(inside <= 0)
+    pvalue = p_above_zero(inside, error, n)
     reach = float(stdtrit(n - 1, 1 - alpha)) * error
     return Equivalence(pvalue, mean, margin, mean - reach, mean + reach, equivalent=pvalue < alpha)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dissensus.base.errors import InputError
 from dissensus.stats.bootstrap import Interval
+from dissensus.stats.student import p_above_zero
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,7 @@ class PairMean:
 
     def p_above(self, than: float = 0.0) -> float:
         """One-sided t-test: small where the mean is above ``than``; nan for fewer than three seeds."""
-        from scipy.special import stdtr
-
-        if not self.standard_error:  # all alike: the limit
-            return float(self.mean <= than)
-        return float(stdtr(max(self.seeds - 1, 1), (than - self.mean) / self.standard_error))
+        return p_above_zero(self.mean - than, self.standard_error, self.seeds)
 
     def p_below(self, than: float = 0.0) -> float:
         """The same, small where the mean is below."""

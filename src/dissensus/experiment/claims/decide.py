@@ -17,6 +17,7 @@ from dissensus.experiment.claims.proposition import proposition_errors
 from dissensus.experiment.claims.quantities import Quantity
 from dissensus.stats import bootstrap, equivalence, holm, wilcoxon
 from dissensus.stats.jackknife import over_pairs
+from dissensus.stats.student import p_above_zero
 
 HOLDS, FAILS = 1e-12, 1e-9  # how far an identity may be off, and must be
 DRAWS = 10_000
@@ -204,11 +205,8 @@ def _same(part: Part, cells: Sequence[Told]) -> Judged:
 
 def _p_beyond(values: NDArray[np.float64], margin: float) -> float:
     """One-sided t-test: small where the mean lies beyond the nearer end of the margin."""
-    from scipy.special import stdtr
-
     error = float(values.std(ddof=1)) / np.sqrt(len(values))
-    over = abs(float(values.mean())) - margin
-    return float(stdtr(len(values) - 1, -over / error)) if error else float(over <= 0)
+    return p_above_zero(abs(float(values.mean())) - margin, error, len(values))
 
 
 def _every(part: Part, cells: Sequence[Told]) -> Judged:

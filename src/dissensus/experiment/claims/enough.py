@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dissensus.experiment.papers import Evidence
 from dissensus.metrics import METRICS
+from dissensus.stats.student import p_above_zero
 
 ALPHA = 0.05
 
@@ -72,8 +73,5 @@ def _lost(
 
 def _not_worse(lost: NDArray[np.float64], margin: float) -> float:
     """One-sided paired t-test: small where the mean loss is below the margin."""
-    from scipy.special import stdtr
-
     error = float(lost.std(ddof=1)) / np.sqrt(len(lost))
-    room = margin - float(lost.mean())
-    return float(f"{stdtr(len(lost) - 1, -room / error):.6g}") if error else float(room <= 0)
+    return float(f"{p_above_zero(margin - float(lost.mean()), error, len(lost)):.6g}")
