@@ -154,6 +154,15 @@ def test_where_the_hard_arm_learned_nothing_nothing_is_decided() -> None:
     assert row.parts[0].verdict == "supported"  # the numbers are shown all the same
 
 
+def test_what_was_not_run_is_said_before_what_was_not_learned() -> None:
+    whole = world(changed(majority_class=lambda share, cell: 0.68))
+    hard = whole.only({run for run, cell in whole.runs.items() if cell.method == "majority"})
+    row = judge_claims(hard, PAPER).row("S1", ALONE)
+    assert row.verdict == "undecided"
+    assert "not measured yet" in row.reason
+    assert "leads by" not in row.reason
+
+
 def test_votes_have_a_guard_of_their_own() -> None:
     barred = changed(majority_class=lambda share, cell: 0.68)
     assert judged("A4", barred).verdict == "supported"
