@@ -84,6 +84,13 @@ def test_what_is_here_with_other_numbers_is_kept(store, other, archives, add):
     assert merge(store, [*archives, other.path]).other == [name]
 
 
+def test_the_same_bits_in_another_shape_are_other_numbers(store, other, add):
+    name = add(other, 1)
+    logits = other.read(name).predictions["best_logits"]
+    assert add(store, 1, best_logits=logits.reshape(logits.shape[::-1])) == name
+    assert merge(store, [other.path]).other == [name]
+
+
 def test_a_run_that_is_being_made_here_is_left_alone(store, archives, other):
     with store.claim(other.names()[0]):
         merged = merge(store, archives)

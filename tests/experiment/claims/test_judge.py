@@ -52,6 +52,15 @@ def test_the_audited_protocol_decides_what_it_plans(ledger: Ledger) -> None:
     assert [part.verdict for part in ledger.row("B2", "audited").deciding] == ["supported", "undecided"]
 
 
+def test_a_part_that_may_not_be_judged_on_fewer_cells_is_not_judged_on_some(claims: Claims, paper: Paper) -> None:
+    whole = replace(claims, claims=(claims["B4"],))
+    strict = replace(claims["B4"], parts=tuple(replace(part, fewer=False) for part in claims["B4"].parts))
+    row = judge_claims(world(whole, paper), paper, replace(claims, claims=(strict,))).row("B4", "audited")
+    assert row.verdict == "undecided"
+    assert row.reason == "not run under this protocol"
+    assert row.seeds == 0
+
+
 # --- contradicted -----------------------------------------------------------------------------------------------------
 
 

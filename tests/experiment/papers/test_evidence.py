@@ -96,6 +96,14 @@ def test_histories_and_curves(evidence: Evidence) -> None:
     assert curve.y.tolist() == [0.5, 2.5, 0.7]
 
 
+def test_of_a_run_that_is_in_both_only_the_other_is_heard() -> None:
+    cell = Cell("published", "sls", "all", 1, seed=0)
+    before = [{"cell": cell, "name": name, "value": 0.1, "checkpoint": "best"} for name in ("kl", "accuracy")]
+    after = [{"cell": cell, "name": "kl", "value": 0.2, "checkpoint": "best"}]
+    both = Evidence.from_rows(before).joined(Evidence.from_rows(after))
+    assert [(one.name, one.value) for one in both.findings] == [("kl", 0.2)]
+
+
 def test_what_was_not_run_is_not_there(evidence: Evidence) -> None:
     nowhere = {"protocol": "published", "method": "multipass"}
     for ask in (evidence.numbers, evidence.pairs, evidence.curves):
