@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dissensus.base.errors import InputError, StoreError
-from dissensus.base.files import existing_file, written_whole
+from dissensus.base.files import existing_file, one_at_a_time, written_whole
 
 
 def names(folder):
@@ -102,3 +102,10 @@ def test_what_is_not_a_readable_file_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(InputError, match="cannot be read: permission denied"):
         existing_file(tmp_path / "votes.csv")
+
+
+def test_where_no_lock_can_be_had_all_go_on(tmp_path):
+    (tmp_path / "file").touch()
+    with one_at_a_time(tmp_path / "file" / "table.csv"):  # no folder, so no place for a lock
+        pass
+    assert names(tmp_path) == ["file"]

@@ -37,6 +37,29 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+@contextmanager
+def one_at_a_time(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Of the processes that want to make ``path``, one goes on inside, and the others wait until it has.
+
+    It saves work and guards nothing: where a system or folder has no locks, all go on at once.
+    """
+    lock = Path(f"{os.fspath(path)}.lock")
+    try:
+        import fcntl
+
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = lock.open("w")
+    except (ImportError, OSError):
+        yield
+        return
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)  # who waits for it looks at ``path`` next, and finds it
+
+
 def existing_file(path: str | os.PathLike[str], what: str = "file") -> Path:
     """``path`` if it is a readable, non-empty file, else an error that says what it is instead."""
     path = Path(path)

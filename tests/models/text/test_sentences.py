@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,6 +54,28 @@ def test_long_texts_are_cut(encoder: Encoder, cache: Path) -> None:
     np.testing.assert_array_equal(cut, sentence_features(b, encoder, length=5))
     assert told == ["1 of 1 texts fill 5 tokens, where they are cut."]
     assert not np.array_equal(sentence_features(a, encoder), sentence_features(b, encoder))
+
+
+def test_two_that_start_together_compute_once(
+    encoder: Encoder, pairs: Texts, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed, began = [], threading.Event()
+
+    def slowly(*given: Any, **options: Any) -> np.ndarray:
+        computed.append(given)
+        began.set()
+        time.sleep(0.3)
+        return encode(*given, **options)
+
+    encode = sentences.encode
+    monkeypatch.setattr(sentences, "encode", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(sentence_features, pairs, encoder)
+        began.wait(10)
+        second = threads.submit(sentence_features, pairs, encoder)
+    np.testing.assert_array_equal(first.result(), second.result())
+    assert len(computed) == 1
+    assert not list(cache.rglob("*.lock"))
 
 
 def test_features_are_computed_once_and_every_text_once(

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError, StoreError, unknown
-from dissensus.base.files import written_whole
+from dissensus.base.files import one_at_a_time, written_whole
 from dissensus.datasets import Texts, data_folder
 from dissensus.models.text.encoder import Encoder
 from dissensus.models.text.loading import load_model, load_tokenizer
@@ -60,12 +60,11 @@ def sentence_features(
     path = cache_file(texts, encoder, **options)
     found = _kept(path, texts, say)
     if found is None:
-        found = _computed(texts, encoder, progress, say, **options)
-        try:
-            with written_whole(path) as part:
-                np.savez(part, allow_pickle=False, **found)
-        except StoreError as error:
-            say(f"the features of the texts are not kept, and will be computed again: {error}")
+        with one_at_a_time(path):  # workers of a sweep start together
+            found = _kept(path, texts, lambda line: None)
+            if found is None:
+                found = _computed(texts, encoder, progress, say, **options)
+                _keep(path, found, say)
     return combined(found["first"], found.get("second"))
 
 
@@ -121,6 +120,14 @@ def _computed(texts: Texts, encoder: Encoder, progress: Progress, say: Say, **op
     }
     vectors = encode(list(place), encoder, progress=progress, say=say, **options)
     return {name: vectors[[place[text] for text in side]] for name, side in sides.items()}
+
+
+def _keep(path: Path, found: dict[str, Vectors], say: Say) -> None:
+    try:
+        with written_whole(path) as part:
+            np.savez(part, allow_pickle=False, **found)
+    except StoreError as error:
+        say(f"the features of the texts are not kept, and will be computed again: {error}")
 
 
 def _kept(path: Path, texts: Texts, say: Say) -> dict[str, Vectors] | None:
