@@ -60,9 +60,10 @@ def packed_logits(net: Any, x: Tensor, padding: int) -> Tensor:
     mask = laid_out(real)[:, None, None, :].expand(-1, 1, length, -1)
     for layer in bert.encoder.layer:
         attention = layer.attention.self
+        projected = [project(state) for project in (attention.query, attention.key, attention.value)]
         query, key, value = (
-            laid_out(project(state)).unflatten(2, (attention.num_attention_heads, -1)).transpose(1, 2)
-            for project in (attention.query, attention.key, attention.value)
+            each.unflatten(2, (attention.num_attention_heads, -1)).transpose(1, 2)
+            for each in laid_out(torch.cat(projected, 1)).chunk(3, 2)
         )
         dropout = attention.dropout.p if attention.training else 0.0
         seen = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
