@@ -170,10 +170,10 @@ def test_memory_on_a_gpu_does_not_grow_with_the_items():
     def most(items):
         hessian = Hessian(model, torch.randn(items, 3, 32, 32), torch.zeros(items, dtype=torch.int64), chunk=100)
         z = torch.randn(10, hessian.size, device="cuda")
-        hessian.forms(z)
-        torch.cuda.reset_peak_memory_stats()
-        hessian.forms(z)
-        hessian(z)
+        for _ in range(2):  # in the first round cuDNN tries its algorithms, some of which take much
+            torch.cuda.reset_peak_memory_stats()
+            hessian.forms(z)
+            hessian(z)
         return torch.cuda.max_memory_allocated()
 
     assert most(800) < 1.1 * most(200)
