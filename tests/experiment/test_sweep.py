@@ -216,6 +216,16 @@ def test_an_interrupt_keeps_the_run_under_way_and_is_resumed(data, source, tiny,
     assert store.read(told[-1].run).about["resumed_at"] == told[-1].epoch == 1
 
 
+def test_a_signal_that_comes_when_all_is_done_stops_nothing(data, source, tiny, tmp_path):
+    plans, store = tiny.plans(data), RunStore(tmp_path)
+
+    def interrupt(event):
+        if event.kind == "done" and len(store) == len(plans):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    assert len(compare(plans, source, store, jobs=1, progress=interrupt).done) == len(plans)
+
+
 def test_a_damaged_checkpoint_fails_its_run_alone_and_can_be_given_up(data, source, tiny, tmp_path):
     store, (plan, *others) = RunStore(tmp_path), tiny.plans(data)
     with store.claim(plan.name):
