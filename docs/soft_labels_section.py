@@ -1,18 +1,24 @@
-"""The README's part on soft labels: the answer, and a line a data set and model with its verdicts, as far as it is."""
+"""The README's part on soft labels: what holds where, whether hard delivery helps, votes needed, and the studies."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dissensus.experiment.claims import Ledger
-from dissensus.experiment.claims.answer import answer
+from dissensus.experiment.claims.guard import BARRED
+from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, Measured, Row
+from dissensus.experiment.claims.soft_labels_answer import votes_sentence
 from dissensus.experiment.papers import Evidence, read_paper
+from dissensus.experiment.studies import studies_of
 from dissensus.report.paper.ledger import SIGNS
 from dissensus.report.paper.measured import Subject, measured
+from dissensus.report.phrases import listed
 from dissensus.report.tables import number
 
 CLAIMS = ("S1", "S2", "S3", "S4", "S5")
+HARD = ("sls", "multipass")
 
 
 def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
@@ -23,7 +29,8 @@ def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
     if not evidence.runs:
         return ""
     ledger = Ledger.from_csv((results / "ledger.csv").read_text("utf-8"))
-    run = list(dict.fromkeys(cell.protocol for cell in evidence.runs.values()))
+    made = {cell.protocol for cell in evidence.runs.values()}
+    run = [name for name in paper.protocols if name in made]
     title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
     parts = [
         "## The soft-labels paper, on images and texts",
@@ -33,20 +40,54 @@ def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
             {len(evidence.runs):,} of {len(paper.cells()):,} runs so far, on {len(run)} of {len(paper.protocols)} data
             sets and models."""
         ),
-        "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(answer(ledger, evidence), 1)),
-        _table(evidence, ledger, [name for name in paper.protocols if name in run]),
+        _wrapped(f"**Does it?** {' '.join(_held(ledger, run))}"),
+        _table(evidence, ledger, run),
         _wrapped(
-            f"""Means over ten seeds, majority vote → soft labels. {", ".join(f"{s} {v}" for v, s in SIGNS.items())}, by
-            rules that were written before the runs (`src/dissensus/experiment/papers/soft_labels_claims.toml`); ? also
-            where the hard arm does not beat the most frequent class by five points. Every number and verdict:
-            [{link}]({link}); `dissensus reproduce soft-labels --from {link}` makes tables, figures and the page from
-            it."""
+            f"""Means over seeds, majority vote → soft labels. {", ".join(f"{s} {v}" for v, s in SIGNS.items())}. S1 KL
+            is lower, with a temperature in both arms too; S2 the model's entropy follows that of people more closely;
+            S3 accuracy is the same; S4 less overfitting; S5 less false confidence where people disagree most."""
+        ),
+        _wrapped(f"**Does hard delivery help on text, and with how many votes?** {_hard(ledger)}"),
+        *_hard_table(ledger),
+        _wrapped(f"**How many votes?** {votes_sentence(evidence)}"),
+        *_studies(results, link),
+        _wrapped(
+            f"""Rules came before runs: `src/dissensus/experiment/papers/soft_labels_claims.toml` and the docstrings of
+            `src/dissensus/experiment/studies`. Every number and verdict is in [{link}]({link}), curves by the number of
+            votes in [figure 2]({link}/figures/figure2.png), risk against coverage in
+            [its figure]({link}/figures/coverage.png), the cost of soft targets at 10 to 100,000 classes in
+            [target_cost.json](benchmarks/results/target_cost.json). `dissensus reproduce soft-labels --from {link}`
+            makes tables, figures and the page; `--only real-sparsity` one study."""
         ),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _table(evidence: Evidence, ledger: Ledger, protocols: list[str]) -> str:
+def _held(ledger: Ledger, run: Sequence[str]) -> Iterator[str]:
+    """By verdict, which claims where; and where none can be had."""
+    for verdict in (SUPPORTED, CONTRADICTED):
+        by_claims: dict[tuple[str, ...], list[str]] = {}
+        for name in run:
+            here = tuple(claim for claim in CLAIMS if ledger.row(claim, name).verdict == verdict)
+            by_claims.setdefault(here, []).append(name)
+        for claims, names in by_claims.items():
+            if claims:
+                which = "All five claims are" if claims == CLAIMS else f"{listed(list(claims))} {_are(claims)}"
+                yield f"{which} {verdict} on {listed(names)}."
+    barred = [name for name in run if ledger.row("S1", name).reason.startswith(BARRED)]
+    if barred:
+        where = "the others" if len(barred) < len(run) else "all of them"
+        yield (
+            f"On {where} ({len(barred)}) the model does not even learn to beat the most frequent class by five points, "
+            "so nothing is decided there, whatever the numbers."
+        )
+
+
+def _are(claims: Sequence[str]) -> str:
+    return "is" if len(claims) == 1 else "are"
+
+
+def _table(evidence: Evidence, ledger: Ledger, protocols: Sequence[str]) -> str:
     head = ["data set and model", "KL ↓", "KL with a temperature ↓", "EntCorr ↑", "accuracy ↑", *CLAIMS]
     rows = ["| " + " | ".join(head) + " |", "|---" + "|---:" * 4 + "|:---:" * len(CLAIMS) + "|"]
     for name in protocols:
@@ -65,6 +106,66 @@ def _both(evidence: Evidence, protocol: str, metric: str, tempered: bool) -> str
         for method in ("majority", "soft")
     )
     return f"{number(hard.mean)} → {number(soft.mean)}" if hard and soft else "–"
+
+
+def _judged(ledger: Ledger, claim: str) -> list[Row]:
+    """The data sets and models on which a question could be asked of a model that has learned something."""
+    rows = [row for row in ledger if row.claim == claim and not row.view.startswith("mean-") and row.seeds]
+    return [row for row in rows if not row.reason.startswith(BARRED)]
+
+
+def _hard(ledger: Ledger) -> str:
+    """All votes, and few."""
+    full, few = _judged(ledger, "A3"), _judged(ledger, "A4")
+    if not full:
+        return "Not known yet."
+    helps = [f"{row.view} with all votes" for row in full if row.verdict == SUPPORTED]
+    helps += [f"{row.view} with {cell.cell}" for row in few for cell in _cells(row) if cell.verdict == SUPPORTED]
+    loses = [row.view for row in full if row.verdict == CONTRADICTED]
+    told = f"It helps on {listed(helps)}." if helps else "It is not shown to, with any number."
+    told += f" With all votes it loses to soft labels on {listed(loses)}." if loses else ""
+    if few:
+        told += (
+            f" Soft NLL of soft labels less that of a hard delivery, on {listed([row.view for row in few])} (above 0: "
+            "hard delivery is better; in brackets 95 % intervals, ✓ and ✗ after Holm):"
+        )
+    return told
+
+
+def _hard_table(ledger: Ledger) -> Iterator[str]:
+    """A row a hard delivery, a column a number of votes."""
+    full = {row.view: row for row in _judged(ledger, "A3")}
+    for row in _judged(ledger, "A4"):
+        cells = {(cell.cell.partition(" votes, ")[0], cell.cell.rpartition(", ")[2]): cell for cell in _cells(row)}
+        if row.view in full:
+            cells |= {("all", cell.cell): cell for cell in _cells(full[row.view])}
+        votes = list(dict.fromkeys(number for number, _ in cells))
+        head = [
+            f"| {row.view} | " + " | ".join(f"{k} votes" for k in votes) + " |",
+            "|---" + "|---:" * len(votes) + "|",
+        ]
+        lines = [f"| {method} | " + " | ".join(_cell(cells[k, method]) for k in votes) + " |" for method in HARD]
+        yield "\n".join(head + lines)
+
+
+def _cells(row: Row) -> Sequence[Measured]:
+    return row.deciding[0].cells
+
+
+def _cell(cell: Measured) -> str:
+    if cell.mean is None or cell.low is None or cell.high is None:
+        return "–"
+    sign = f" {SIGNS[cell.verdict]}" if cell.verdict in (SUPPORTED, CONTRADICTED) else ""
+    return f"{number(cell.mean)} [{number(cell.low)}, {number(cell.high)}]{sign}"
+
+
+def _studies(results: Path, link: str) -> Iterator[str]:
+    """A line a study: what it asks, and the first thing that it found."""
+    read = (study.read(results / "studies") for study in studies_of("soft-labels").values())
+    rows = [f"| [{one.question}]({link}/studies/{one.name}.md) | {one.plain[0]} |" for one in read if one and one.plain]
+    if rows:
+        yield "Beside the table, one question at a time:"
+        yield "\n".join(["| question | what was found |", "|---|---|", *rows])
 
 
 def _wrapped(text: str) -> str:

@@ -122,11 +122,13 @@ def votes_sentence(evidence: Evidence, method: str = "soft") -> str:
         return "How many votes an item are enough is not known yet: not all of these runs were made."
     told = [f"{_votes(one.votes)} for {metric_title(one.metric)}" for one in found]
     levels = [f"{metric_title(one.metric)} {_level(evidence, one.metric, sets, method):.3f}" for one in found]
+    margins = ", ".join(f"{one.margin:g} of {metric_title(one.metric)}" for one in found)
+    most = max((one.votes for one in found), key=lambda votes: float("inf") if votes == "all" else float(votes or 0))
     return (
-        f"Votes to pay for: trained on {method} labels ({', '.join(sets)}), a model needs {', '.join(told[:-1])} and "
-        f"{told[-1]} an item; beyond that, votes up to a hundred buy less than "
-        f"{', '.join(f'{one.margin:g} of {metric_title(one.metric)}' for one in found)}. With all votes it has "
-        f"{', '.join(levels)}: where that is poor, few votes are enough because more cannot help."
+        f"Votes to pay for: {_votes(most)} an item. More, up to a hundred, gain a model that is trained on {method} "
+        f"labels ({', '.join(sets)}) less than {margins} "
+        f"({', '.join(told[:-1])} and {told[-1]} are enough). With all votes it has {', '.join(levels)}: where that is "
+        "poor, few votes are enough because more cannot help."
     )
 
 

@@ -130,7 +130,12 @@ def in_words(
         number = "" if one.doubt else (numbers or _spread)(one)
         beside = "; ".join(filter(None, (more, number)))
         said.setdefault(TOO_LITTLE if one.doubt else words(one), []).append(f"{name} ({beside})" if beside else name)
-    return "; ".join(f"{what} on {_listed(places)}" for what, places in said.items())
+    learnt_little = said.pop(TOO_LITTLE, [])
+    lines = [f"{what} on {_listed(places)}" for what, places in said.items()]
+    if learnt_little:
+        many = f"the other {len(learnt_little)}" if said else f"any of {len(learnt_little)}"
+        lines.append(f"{TOO_LITTLE} on {_listed(learnt_little) if len(learnt_little) < 3 else many}")
+    return "; ".join(lines)
 
 
 def _spread(one: Finding) -> str:

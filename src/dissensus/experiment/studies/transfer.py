@@ -202,14 +202,22 @@ def _in_head(model: nn.Module, name: str) -> bool:
 
 
 def plain(findings: Sequence[Finding]) -> Iterator[str]:
-    """What is left of the entropy correlation, and what there was to lose."""
-    names = dict.fromkeys(one.data for one in findings)
-    ends = {data: _end(data, findings) for data in names}
+    """What is left of the entropy correlation, and whether there was anything to lose."""
+    ends = {data: _end(data, findings) for data in dict.fromkeys(one.data for one in findings)}
     left = [found["entropy_correlation", False] for _, found in ends.values()]
-    if told := in_words(left, lambda one: f"uncertainty {_fate(ends[one.data][1])}"):
+    before = {
+        one.data: one for one in findings if (one.question, one.metric) == ("after 0 epochs", "entropy_correlation")
+    }
+
+    def fate(one: Finding) -> str:
+        nothing = one.data in before and not before[one.data].side
+        return f"uncertainty {_fate(ends[one.data][1])}{', but there was nothing for certain to lose,' * nothing}"
+
+    if told := in_words(left, fate):
         yield f"After a second training on majority labels, {told}."
-    before = [one for one in findings if one.question == "after 0 epochs" and one.metric == "entropy_correlation"]
-    if told := in_words(before, lambda one: f"there was {'something' if one.side else 'nothing for certain'} to lose"):
+    if told := in_words(
+        before.values(), lambda one: f"there was {'more' if one.side else 'nothing for certain'} to lose"
+    ):
         yield f"Before it, {told}."
 
 

@@ -68,7 +68,7 @@ def read_beside(paper: str) -> Beside:
     >>> round(told.ceilings["entropy_correlation"].mean, 2)
     0.54
     """
-    told = tomllib.loads((files(__package__) / f"{paper}.toml").read_text("utf-8"))
+    told = tomllib.loads((files(__package__) / f"{paper.replace('-', '_')}.toml").read_text("utf-8"))
     deviations = tuple(Deviation(**entry) for entry in told["deviations"])
     if strange := next((one for one in deviations if one.kind not in KINDS), None):
         raise InputError(
@@ -76,9 +76,14 @@ def read_beside(paper: str) -> Beside:
         )
     reach = {
         metric: Reach(**{kind: Estimate(*given) for kind, given in table.items()})
-        for metric, table in told["reach"].items()
+        for metric, table in told.get("reach", {}).items()
     }
     return Beside(deviations, reach)
+
+
+def by_kind(told: Beside) -> dict[str, list[Deviation]]:
+    """The deviations under what their kind is called."""
+    return {words: [one for one in told.deviations if one.kind == kind] for kind, words in KINDS.items()}
 
 
 def reach_table(evidence: Evidence, told: Beside) -> Grid:

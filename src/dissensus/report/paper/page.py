@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dissensus.report.figures import looks, styled
 from dissensus.report.glossary import METHODS
 from dissensus.report.output import Files, picture, render, write_files
-from dissensus.report.paper.beside import KINDS, Beside, reach_table, read_beside
+from dissensus.report.paper.beside import Beside, by_kind, reach_table, read_beside
 from dissensus.report.paper.coverage import Coverage, coverage
 from dissensus.report.paper.differences import NOT_EXPLAINED, Compared, Note, compared, rule
 from dissensus.report.paper.extras import extra_tables
@@ -77,7 +77,7 @@ def write_paper_page(
         "compared": len(told),
         "rule": rule(),
         "not_explained": NOT_EXPLAINED,
-        "deviations": {words: [one for one in beside.deviations if one.kind == kind] for kind, words in KINDS.items()},
+        "deviations": by_kind(beside),
         "about": about_runs(evidence.about.values()),
         "looks": looks(list(METHODS)),
         "glossary": METHODS,

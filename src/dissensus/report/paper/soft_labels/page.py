@@ -1,4 +1,4 @@
-"""The page on soft labels: answer, ledger by data set and model, tables, learning curves, and votes needed."""
+"""The page on soft labels: answer, ledger by data set and model, tables, learning curves, votes needed, and studies."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 from dissensus.report.figures import looks, styled
 from dissensus.report.glossary import METHODS
 from dissensus.report.output import Files, picture, render, write_files
+from dissensus.report.paper.beside import by_kind, read_beside
 from dissensus.report.paper.coverage import coverage
+from dissensus.report.paper.grid import to_csv
 from dissensus.report.paper.ledger import SIGNS, claims_of, views_of
 from dissensus.report.paper.page import about_runs, called
 from dissensus.report.paper.soft_labels.figures import learning_curves, votes_curves
+from dissensus.report.paper.soft_labels.studies import FIGURES as STUDY_FIGURES
+from dissensus.report.paper.soft_labels.studies import study_table
 from dissensus.report.paper.soft_labels.tables import abstract_table, enough_table, protocol_table
 
 if TYPE_CHECKING:
@@ -42,8 +46,9 @@ def write_soft_labels_page(
 
     As :func:`~dissensus.report.paper.write_paper_page`; what has not been run yet is said, and is no error. No tables
     of the paper are known, so there are no differences that ``notes`` could explain. ``enough`` says for data sets and
-    methods how many votes are.
+    methods how many votes are; ``studies`` are those of which there are scores.
     """
+    beside = read_beside(paper.name)
     figures, files = _figures(evidence, paper)
     made = {protocol: coverage(evidence, paper, protocol=protocol) for protocol in paper.protocols}
     tables = {name: protocol_table(evidence, paper, name) for name in paper.protocols if made[name].done}
@@ -51,6 +56,7 @@ def write_soft_labels_page(
     votes = enough_table(enough, paper.places["table2"], str(coverage(evidence, paper, "table2", None)))
     for grid in (*tables.values(), abstract, votes):
         files[f"tables/{grid.name}.csv"] = grid.csv().encode()
+    files["tables/deviations.csv"] = to_csv([vars(one) for one in beside.deviations]).encode()
     files["ledger.csv"] = ledger.to_csv().encode()
     views = views_of(ledger)
     content = {
@@ -65,6 +71,8 @@ def write_soft_labels_page(
         "abstract": abstract,
         "enough": votes,
         "figures": figures,
+        "studies": [_study(one, files) for one in studies],
+        "deviations": by_kind(beside),
         "about": about_runs(evidence.about.values()),
         "looks": looks(list(METHODS)),
         "glossary": {name: METHODS[name] for name in ("majority", "label-smoothing", "soft", "sls", "multipass")},
@@ -88,3 +96,25 @@ def _figures(evidence: Evidence, paper: Paper) -> tuple[dict[str, Any], Files]:
                 "partly": f"{made.done} of {made.wanted} runs are made." if made.done < made.wanted else "",
             }
     return content, {f"figures/{name}": drawn for name, drawn in files.items()}
+
+
+def _study(one: Studied, files: Files) -> dict[str, Any]:
+    """What its section shows; its figure is added to ``files``."""
+    drawn_files: Files = {}
+    shown = None
+    if one.name in STUDY_FIGURES:
+        with styled():
+            drawn = STUDY_FIGURES[one.name](one)
+            shown = drawn and picture(drawn_files, one.name, drawn.figure, drawn.alt, drawn.caption)
+    files |= {f"figures/{name}": content for name, content in drawn_files.items()}
+    return {
+        "name": one.name,
+        "question": one.question,
+        "seeds": one.seeds,
+        "plain": one.plain,
+        "rule": one.study.rule,
+        "verdicts": one.verdicts,
+        "table": study_table(one),
+        "picture": shown,
+        "made": one.made.get("made", []),
+    }
