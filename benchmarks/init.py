@@ -3,8 +3,8 @@
     dissensus compare benchmarks/init.toml --store STORE --budget 9m
     python benchmarks/init.py STORE                 # or archives of `dissensus runs pack`; several are fine
 
-Those are the six runs of He's way. The six of PyTorch's way are runs of gate.toml from before it was asked (their
-model has no option, and they carry the commit); `options = { init = "torch" }` in the plan makes them again.
+Those are the six runs of He's way. The six of PyTorch's way are runs of gate.toml from before it was asked, when that
+was ResNet-18's own (version 1 of the model); `options = { init = "torch" }` in the plan makes them again.
 
 Why it is asked
 ---------------
@@ -33,8 +33,9 @@ from statistics import mean, stdev
 from typing import Any
 
 from sanity import judge, published
-from stored_runs import HERE, gathered, scores_of, table, tell, write
+from stored_runs import HERE, begins, gathered, scores_of, table, tell, write
 
+from dissensus.experiment import Plan
 from dissensus.records import StoredRun
 
 WAYS = ("torch", "he")
@@ -50,7 +51,7 @@ def ways(runs: Sequence[StoredRun]) -> dict[str, dict[int, StoredRun]]:
         plan = run.plan
         asked = plan["method"] == "soft" and plan["votes"] == "all" and plan["split"]["select"] == 0
         if asked and plan["recipe"]["precision"] == "bf16" and plan["seeds"]["split"] in SEEDS:
-            found[plan["model"]["options"].get("init", "torch")][plan["seeds"]["split"]] = run
+            found[begins(Plan.from_dict(plan))][plan["seeds"]["split"]] = run
     missing = [f"{way}, seed {seed}" for way in WAYS for seed in SEEDS if seed not in found[way]]
     if missing:
         raise SystemExit(f"runs are missing: {'; '.join(missing)}.")

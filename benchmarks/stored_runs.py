@@ -44,7 +44,9 @@ def gathered(sources: Iterable[str | Path]) -> Iterator[list[StoredRun]]:
         yield [store.read(name) for name in store.names()]
 
 
-def asked_for(file: str, precision: str, seeds: Sequence[int] | None = None) -> dict[Key, dict[str, Any]]:
+def asked_for(
+    file: str, precision: str, seeds: Sequence[int] | None = None, init: str = "he"
+) -> dict[Key, dict[str, Any]]:
     """What the plans of a comparison file beside this module say, whatever the data; ``seeds`` in place of its own."""
     comparison = Comparison.read(
         HERE / file, recipe={"precision": precision}, **({"seeds": list(seeds)} if seeds else {})
@@ -60,7 +62,7 @@ def asked_for(file: str, precision: str, seeds: Sequence[int] | None = None) -> 
             draw="subsample" if votes == "all" else comparison.draw,
             seeds=seed,
             split=comparison.split.model_dump(),
-            model={"name": default.model},
+            model={"name": default.model, "options": {"init": init}},
             recipe=recipe,
         )
         for seed in comparison.seeds
@@ -149,9 +151,15 @@ def _rounded(value: Any) -> Any:
     return round(value, DIGITS) if isinstance(value, float) else value
 
 
+def begins(plan: Plan) -> str:
+    """How the convolutions of a ResNet-18 begin: what no option says, the version of the model does."""
+    return str(plan.model.options.get("init", "torch" if plan.versions.model == 1 else "he"))
+
+
 def _without_data(plan: Plan) -> dict[str, Any]:
     content = plan.to_dict()
     content["data"] = content["data"]["name"]
+    content["model"]["options"]["init"] = begins(plan)
     del content["versions"]
     return content
 

@@ -10,6 +10,7 @@ import pytest
 
 from dissensus.experiment import Plan
 from dissensus.experiment.defaults import CIFAR
+from dissensus.models import ResNet18
 from dissensus.records import RunStore, write_run
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -30,7 +31,9 @@ def benchmarks_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
 
 
-def plan_of(method: str, votes: int | str, seed: int, precision: str, select: float = 0.0, **options: str) -> Plan:
+def plan_of(
+    method: str, votes: int | str, seed: int, precision: str, select: float, version: int, options: dict[str, str]
+) -> Plan:
     """As the comparison files beside the benchmarks ask for it."""
     return Plan(
         data={"name": "cifar10h", "votes": "a" * 64, "inputs": "b" * 64, "classes": ["cat", "dog"]},
@@ -41,6 +44,7 @@ def plan_of(method: str, votes: int | str, seed: int, precision: str, select: fl
         split={"test": 0.2, "select": select},
         model={"name": CIFAR.model, "options": options},
         recipe={**CIFAR.recipe, "precision": precision},
+        versions={"model": version},
     )
 
 
@@ -78,10 +82,11 @@ def add() -> Callable[..., str]:
         wrong: int = 0,
         select: float = 0.0,
         about: dict | None = None,
+        version: int = ResNet18.version,
         options: dict | None = None,
         **changes: np.ndarray,
     ) -> str:
-        plan = plan_of(method, votes, seed, precision, select, **(options or {}))
+        plan = plan_of(method, votes, seed, precision, select, version, options or {})
         history = [{"epoch": epoch, "soft_nll": nll, "train_loss": nll} for epoch in range(2)]
         with store.claim(plan.name) as staging:
             write_run(staging, plan.to_dict(), ABOUT | (about or {}), history, predictions(nll, wrong) | changes)

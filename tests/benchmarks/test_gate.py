@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -165,6 +166,18 @@ def test_missing_runs_are_named_and_nothing_is_written(gate: ModuleType, add: Ca
         gate.main([str(store.path), "--out", str(tmp_path / "gate.json")])
     assert isinstance(stop.value.code, str)  # a message, which makes the exit code 1
     assert not (tmp_path / "gate.json").exists()
+
+
+def test_how_convolutions_begin_is_told_by_the_version_or_the_option(gate: ModuleType, add: Callable, tmp_path: Path):
+    old, asked = RunStore(tmp_path / "old"), RunStore(tmp_path / "asked")
+    fill(old, partial(add, version=1), gate.SEEDS)  # of a release in which PyTorch's way was the default
+    fill(asked, partial(add, version=1, options={"init": "he"}), gate.SEEDS)
+    out = ["--out", str(tmp_path / "gate.json")]
+    with pytest.raises(SystemExit, match="48 of 48 runs are missing"):
+        gate.main([str(old.path), *out])
+    gate.main(["--init", "torch", str(old.path), *out])
+    assert json.loads((tmp_path / "gate.json").read_text())["command"].endswith("gate.py --init torch STORE")
+    gate.main([str(asked.path), *out])
 
 
 def test_a_diverged_run_fails_the_gate(gate: ModuleType, add: Callable, tmp_path: Path, capsys) -> None:

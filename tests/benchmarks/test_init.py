@@ -41,11 +41,11 @@ def test_the_plan_asks_for_what_is_judged(init):
 def test_from_a_store_to_the_file(init, add, tmp_path, capsys):
     store = RunStore(tmp_path / "runs")
     for seed in init.SEEDS:
-        add(store, "soft", "all", seed, "bf16", nll=0.6 + seed / 1e4, wrong=5)
+        add(store, "soft", "all", seed, "bf16", nll=0.6 + seed / 1e4, wrong=5, version=1)
     with pytest.raises(SystemExit, match="runs are missing: he, seed 100; he, seed 101"):
         init.main([str(store.path), "--out", str(tmp_path / "init.json")])
     for seed in init.SEEDS:
-        add(store, "soft", "all", seed, "bf16", nll=0.52 + seed / 1e4, wrong=5, options={"init": "he"})
+        add(store, "soft", "all", seed, "bf16", nll=0.52 + seed / 1e4, wrong=5, version=1, options={"init": "he"})
     add(store, "soft", "all", 100, "tf32", nll=9.0)  # another question
     init.main([str(store.path), "--out", str(tmp_path / "init.json")])
     told = json.loads((tmp_path / "init.json").read_text())["result"]
