@@ -5,6 +5,7 @@ from __future__ import annotations
 import filecmp
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,9 @@ from dissensus.experiment.papers import Cell, Evidence, read_paper
 from dissensus.experiment.reproduce import Several, opened, protocols_like
 from dissensus.experiment.reproduce.several import TRIED
 from dissensus.experiment.reproduce.yardsticks import entropy_gaps, yardsticks
+from dissensus.experiment.studies import STUDIES, Given
+from dissensus.experiment.studies.score import Score
+from dissensus.experiment.studies.study import OneSeed
 from dissensus.metrics import METRICS, entropy
 from dissensus.records import RunStore
 
@@ -83,6 +87,71 @@ def test_everything_is_rebuilt_from_results_alone(smoked: Path, tmp_path: Path) 
         assert filecmp.cmp(smoked / name, again / name, shallow=False), name
 
 
+def test_what_the_runs_say_of_a_study_is_read_with_them(smoked: Path, tmp_path: Path) -> None:
+    found = STUDIES["coverage"].read(smoked / "studies")
+    assert found is not None
+    assert {row.method for row in found.scores} == {"majority", "soft", "sls", "multipass", "label-smoothing"}
+    assert {row.data for row in found.scores} == {"glyphs"}
+    made = found.made["made"][0]["command"]
+    assert made == f"dissensus reproduce soft-labels --smoke --out {smoked} -j 1 --quiet"
+    assert '<section id="coverage">' in (smoked / "index.html").read_text("utf-8")
+
+
+def test_a_study_is_judged_again_from_results_alone(
+    smoked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = shutil.copytree(smoked / "studies", tmp_path / "studies")
+    (kept / "coverage.csv").unlink()
+    assert command("--from", str(tmp_path), "--only", "coverage") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Are the surest answers of a model safer with soft labels? 2 seeds" in told
+    assert "By the rule:" in told
+    assert filecmp.cmp(kept / "coverage.csv", smoked / "studies" / "coverage.csv", shallow=False)
+    assert command("--from", str(tmp_path), "--only", "coverage", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["studies"]["coverage"]["seeds"] == 2
+
+
+def test_a_study_that_is_named_is_made_without_any_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def make(given: Given) -> OneSeed:
+        assert given.model == "frozen"
+        return lambda seed: [Score("mine", "c", "soft", seed, "all", "best", False, 9, {"kl": 0.5})]
+
+    monkeypatch.setitem(STUDIES, "transfer", replace(STUDIES["transfer"], make=make))
+    out = ("--only", "transfer", "--seeds", "3", "--out", str(tmp_path), "--store", str(tmp_path / "runs"))
+    assert command(*out) == 0
+    told = capsys.readouterr()
+    assert "transfer: seed 3 is done, 0 left" in told.err
+    assert STUDIES["transfer"].seeds_in(tmp_path / "studies") == {3}
+    assert not (tmp_path / "runs").exists()
+    assert command(*out) == 0  # it is there, and so is not made again
+    assert "is done" not in capsys.readouterr().err
+    assert command("--plan", "--json", *out) == 0
+    assert json.loads(capsys.readouterr().out)["studies"] == [{"study": "transfer", "seeds": 10, "done": 1}]
+
+
+def test_a_name_that_is_not_known_is_answered_with_all_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("--only", "transfr") == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "unknown table, figure, experiment or study 'transfr'; did you mean 'transfer'?" in told
+    assert "table1, table2, votes, coverage, real-sparsity, " in told
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--smoke", "--only", "transfer"), "transfer trains models of texts, which --smoke does not have"),
+        (("--runs-only", "--only", "transfer"), "--runs-only makes runs, but transfer asks for studies alone"),
+    ],
+)
+def test_studies_do_not_go_with_everything(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(*words) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
 def test_results_of_other_machines_stay(here: Several, smoked: Path) -> None:
     evidence = Evidence.read(smoked)
     elsewhere = Cell("hs-brexit-fine-tuned", "soft", "all", 1, 0)
@@ -98,6 +167,12 @@ def test_the_plan_is_told_as_json(smoked: Path, capsys: pytest.CaptureFixture[st
     assert command("--smoke", "--plan", "--json", "--out", str(smoked)) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["runs"], told["left"], told["runs_not_timed"]) == (56, 0, 0)
+    assert told["studies"] == [{"study": "coverage", "seeds": 10, "done": 2}]
+
+
+def test_the_plan_lists_what_is_asked_beside_the_paper(smoked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("--smoke", "--plan", "--out", str(smoked)) == 0
+    assert "Studies beside it" in capsys.readouterr().out
 
 
 def test_what_is_left_is_made_and_timed(smoked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

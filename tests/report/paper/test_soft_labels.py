@@ -1,4 +1,4 @@
-"""What is committed of soft labels is what its records say: ledger, tables and the README's part, built again."""
+"""What is committed of soft labels is what its records say: ledger, tables, studies and README, built again."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from markupsafe import escape
 
 from dissensus.experiment.claims import answer, enough_by_set, judge_claims
 from dissensus.experiment.papers import Evidence, read_paper
+from dissensus.experiment.studies import STUDIES, Studied
 from dissensus.report.paper import page_of, write_paper_page, write_soft_labels_page
+from dissensus.report.paper.beside import KINDS, read_beside
 from dissensus.report.paper.coverage import coverage
+from dissensus.report.paper.grid import to_csv
+from dissensus.report.paper.soft_labels.studies import coverage_curves, study_table
 from dissensus.report.paper.soft_labels.tables import abstract_table, enough_table, protocol_table
 
 ROOT = Path(__file__).parents[3]
@@ -43,9 +48,67 @@ def test_the_verdicts_follow_from_the_records(evidence: Evidence) -> None:
 def test_the_tables_follow_from_the_records(evidence: Evidence) -> None:
     made = [protocol_table(evidence, PAPER, name) for name in PAPER.protocols if _run(evidence, name)]
     grids = [*made, abstract_table(evidence, PAPER), enough_table(enough_by_set(evidence), "", "")]
-    assert {path.stem for path in (RESULTS / "tables").iterdir()} == {grid.name for grid in grids}
-    for grid in grids:
-        assert grid.csv() == (RESULTS / "tables" / f"{grid.name}.csv").read_text("utf-8"), grid.name
+    made_of = {grid.name: grid.csv() for grid in grids}
+    made_of["deviations"] = to_csv([vars(one) for one in read_beside("soft-labels").deviations])
+    assert {path.stem: path.read_text("utf-8") for path in (RESULTS / "tables").iterdir()} == made_of
+
+
+@pytest.fixture(scope="module")
+def studied() -> list[Studied]:
+    read = (study.read(RESULTS / "studies") for study in STUDIES.values())
+    return [one for one in read if one is not None]
+
+
+def test_the_studies_follow_from_their_scores(studied: list[Studied], tmp_path: Path) -> None:
+    assert {one.name for one in studied} >= {study.name for study in STUDIES.values() if study.model != "fine-tuned"}
+    for one in studied:
+        one.write(tmp_path)
+        for name in (f"{one.name}.csv", f"{one.name}.md"):
+            assert (tmp_path / name).read_bytes() == (RESULTS / "studies" / name).read_bytes(), name
+
+
+def test_every_seed_of_a_study_says_how_it_was_made(studied: list[Studied]) -> None:
+    for one in studied:
+        seeds = [seed for how in one.made["made"] for seed in how["seeds"]]
+        assert sorted(seeds) == sorted({row.seed for row in one.scores}), one.name
+        assert all({"command", "dissensus", "commit", "machine"} <= how.keys() for how in one.made["made"])
+
+
+def test_a_study_is_a_table_of_what_it_found(studied: list[Studied]) -> None:
+    for one in studied:
+        table = study_table(one)
+        shown = sum(box.text != "–" for line in table.lines for box in line.boxes)
+        assert shown == len(one.findings)
+        doubtful = sum("*" in box.text for line in table.lines for box in line.boxes)
+        assert doubtful == sum(bool(finding.doubt) for finding in one.findings)
+        assert len(table.notes) == (2 if doubtful else 1)
+
+
+def test_risk_against_coverage_is_drawn_for_every_data_set(studied: list[Studied]) -> None:
+    one = next(one for one in studied if one.name == "coverage")
+    drawn = coverage_curves(one)
+    assert drawn is not None
+    titles = [ax.get_title() for ax in drawn.figure.axes if ax.get_visible()]
+    assert titles == list(dict.fromkeys(f"{row.data}, {row.condition}" for row in one.scores))
+    rows = [row for row in one.scores if (row.data, row.checkpoint, row.tempered) == ("md-agreement", "best", False)]
+    soft = [row.values["soft risk at 0.5"] for row in rows if row.method == "soft"]
+    assert f"md-agreement, frozen: {sum(soft) / len(soft):.1%} with soft" in drawn.alt
+
+
+def test_the_page_has_every_study_and_every_deviation(
+    evidence: Evidence, studied: list[Studied], tmp_path: Path
+) -> None:
+    ledger = judge_claims(Evidence({}), PAPER)
+    page = write_soft_labels_page(Evidence({}), ledger, PAPER, tmp_path, studies=studied).read_text("utf-8")
+    for one in studied:
+        assert f'<section id="{one.name}">' in page
+        assert f'href="studies/{one.name}.csv"' in page
+        assert all(escape(sentence) in page for sentence in one.plain)
+        assert escape(one.made["made"][0]["command"]) in page
+    told = read_beside("soft-labels")
+    assert all(escape(one.what) in page for one in told.deviations)
+    assert {one.kind for one in told.deviations} <= KINDS.keys()
+    assert (tmp_path / "figures" / "coverage.svg").exists()
 
 
 def test_a_page_without_a_single_run_says_so(tmp_path: Path) -> None:
@@ -73,6 +136,10 @@ def test_the_readme_has_a_line_a_data_set_and_model(
     told = section.soft_labels(RESULTS)
     for name in PAPER.protocols:
         assert (f"\n| {name} | " in told) == _run(evidence, name)
+    assert "**Does hard delivery help on text, and with how many votes?** It " in told
+    assert "| sls | " in told
+    assert "](results/soft-labels/studies/real-sparsity.md) | Five real votes tell " in told
+    assert max(len(line) for line in told.splitlines() if not line.startswith("|")) <= 120
 
 
 def _run(evidence: Evidence, protocol: str) -> bool:
