@@ -48,7 +48,7 @@ class NotPlain(Exception):
     """A module that does not turn one tensor into one tensor."""
 
 
-def gradients_within(model: nn.Module, total: Total, x: Tensor) -> list[Tensor]:
+def gradients_within(model: nn.Module, parameters: dict[str, Tensor], total: Total, x: Tensor) -> list[Tensor]:
     """The gradient of the loss at the output of every call of a module that may bend, in the order of the calls."""
     outputs: list[Tensor] = []
 
@@ -61,7 +61,7 @@ def gradients_within(model: nn.Module, total: Total, x: Tensor) -> list[Tensor]:
         return left.clone()  # what follows may work in place
 
     with _hooked(model, lambda module: module.register_forward_hook(note)), torch.enable_grad():
-        loss = total(model(x))
+        loss = total(functional_call(model, parameters, (x,)))
         return list(torch.autograd.grad(loss, outputs, materialize_grads=True))
 
 

