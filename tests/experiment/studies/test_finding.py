@@ -10,6 +10,7 @@ from dissensus.experiment.studies.finding import (
     Contrast,
     class_doubt,
     decide,
+    in_words,
     shares_doubt,
     write_findings,
 )
@@ -79,3 +80,18 @@ def test_findings_are_a_table(tmp_path):
     write_findings(tmp_path / "f.csv", decide([contrast(0.1)], "kl", tempered=True))
     (row,) = csv.DictReader((tmp_path / "f.csv").read_text().splitlines())
     assert (row["metric"], row["tempered"], row["word"]) == ("kl", "True", "higher")
+
+
+def test_findings_on_several_data_sets_are_one_sentence():
+    learnt = {"first": 0.1, "second, divided": 0.1, "third, judged by all": 0.01}
+    too_hard = ("fourth", "fifth, agreed", "sixth")
+    told = [contrast(shift, 1e-6, name) for name, shift in learnt.items()]
+    found = decide([*told, *(contrast(0.1, data=name, doubt="too hard") for name in too_hard)], "kl")
+    told = in_words(found, lambda one: f"KL is {one.word.split()[0]}")
+    assert told == (
+        "KL is higher on first (+0.100 [+0.100, +0.100]), second (divided; +0.100 [+0.100, +0.100]) and "
+        "third (+0.010 [+0.010, +0.010], within the margin); models learn too little to tell on the other 3"
+    )
+    assert in_words(found[4:], str) == "models learn too little to tell on fifth (agreed) and sixth"
+    assert in_words(found[3:], str) == "models learn too little to tell on any of 3"
+    assert in_words([], str) == ""

@@ -125,3 +125,13 @@ def rows_of(correlation, kl):
 def test_the_rule_has_every_answer(correlation, kl, fate):
     (told,) = study.STUDY.verdicts(study.STUDY.judge(list(rows_of(correlation, kl))))
     assert told == f"a to b: after 9 epochs of majority labels, uncertainty {fate}."
+
+
+@pytest.mark.parametrize(("ahead", "told"), [(0.0, ", but there was nothing for certain to lose,"), (0.2, "")])
+def test_what_there_was_to_lose_is_told_beside_what_is_lost(ahead, told):
+    before = [replace(row, condition="after 0 epochs") for row in rows_of(ahead, 0.0) if row.method != "none"]
+    after, start = study.plain(study.STUDY.judge([*before, *rows_of(0.0, 0.0)]))
+    assert f"uncertainty is lost{told} on a to b (" in after
+    assert start.startswith(
+        f"Before it, there was {'something' if ahead else 'nothing for certain'} to lose on a to b ("
+    )

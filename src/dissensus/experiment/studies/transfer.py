@@ -216,7 +216,7 @@ def plain(findings: Sequence[Finding]) -> Iterator[str]:
     if told := in_words(left, fate):
         yield f"After a second training on majority labels, {told}."
     if told := in_words(
-        before.values(), lambda one: f"there was {'more' if one.side else 'nothing for certain'} to lose"
+        before.values(), lambda one: f"there was {'something' if one.side else 'nothing for certain'} to lose"
     ):
         yield f"Before it, {told}."
 
