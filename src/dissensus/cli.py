@@ -1024,6 +1024,7 @@ def _show_plan(
         out.print("\nExperiments share runs; each is made once.", highlight=False)
         for line in _told_standing(repeated, now):
             out.print(escape(line), highlight=False, soft_wrap=True)
+        out.print()
     if done:
         head = ["study", "asks", "seeds", "done", "left"]
         cells = [
