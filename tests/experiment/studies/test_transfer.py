@@ -77,7 +77,7 @@ def texts(name, items, classes, pairs):
 
 def test_a_whole_encoder_is_carried_on_to_other_classes(tiny_encoder):
     nli, abuse = texts("nli", 60, ("e", "n", "c"), True), texts("abuse", 60, (0, 1), False)
-    how = setting(nli, "fine-tuned", str(tiny_encoder), epochs=2)
+    how = setting(nli, "fine-tuned", str(tiny_encoder), epochs=2, precision="fp32")
     rows = study.transfer(nli, abuse, 0, how)
     assert {(row.method, row.condition) for row in rows} == {
         (before, f"after {epochs} epochs") for before in study.BEFORE for epochs in (1, 2)
@@ -88,7 +88,7 @@ def test_a_whole_encoder_is_carried_on_to_other_classes(tiny_encoder):
 
 def test_a_fine_tuned_head_is_drawn_afresh_and_its_encoder_is_not(tiny_encoder):
     nli, abuse = texts("nli", 40, ("e", "n", "c"), True), texts("abuse", 40, (0, 1), False)
-    how = setting(nli, "fine-tuned", str(tiny_encoder))
+    how = setting(nli, "fine-tuned", str(tiny_encoder), precision="fp32")
     first = how.make(how.see(nli))()
     with torch.no_grad():
         for parameter in first.parameters():
