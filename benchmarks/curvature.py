@@ -5,9 +5,10 @@
     python benchmarks/curvature.py --tiny --out FILE.json               # does everything work? any machine
 
 The net is trained for some epochs on CIFAR-10H; its curvature is measured on the 2,000 images that were held out, in
-chunks of one size for all. Ways are interleaved and repeated; the first time (compilation, the choice of algorithms) is
-told apart. The reference is ours in float64: the eigenvalue to 1e-5, and the trace with the probes of ours, so that
-what differs is the arithmetic; and deflated, which is nearer to the truth, for those that draw probes of their own.
+chunks of one size for all, or smaller ones for a way that runs out of memory. Ways are interleaved and repeated; the
+first time (compilation, the choice of algorithms) is told apart. The reference is ours in float64: the eigenvalue to
+1e-5, and the trace with the probes of ours, so that what differs is the arithmetic; and deflated, which is nearer to
+the truth, for those that draw probes of their own.
 """
 
 from __future__ import annotations
@@ -209,19 +210,33 @@ def timed(way: Callable[[Given], Answer], given: Given) -> tuple[Answer, float, 
     return answer, seconds, torch.cuda.max_memory_allocated() / 1e9 if on_gpu else None
 
 
+def fitted(way: Callable[[Given], Answer], given: Given) -> tuple[Given, tuple[Answer, float, float | None]]:
+    """The first answer, in chunks of half the size until the way has memory enough."""
+    while True:
+        try:
+            return given, timed(way, given)
+        except torch.cuda.OutOfMemoryError:
+            if given.chunk < 100:
+                raise
+        torch.cuda.empty_cache()
+        given = replace(given, chunk=given.chunk // 2)
+
+
 def compare(
     ways: list[str], given: Given, repeats: int, truth: dict[str, float], keep: Callable[[dict[str, Any]], None]
 ) -> None:
     """Every way once to warm up, then in turn; what is known so far is kept, since a borrowed GPU may end first."""
     told: dict[str, Any] = {}
+    fitting: dict[str, Given] = {}
     for name in ways:
         try:
-            answer, cold, memory = timed(WAYS[name], given)
+            fitting[name], (answer, cold, memory) = fitted(WAYS[name], given)
         except Exception as error:  # a peer that does not run here is a result
             told[name] = {"failed": f"{type(error).__name__}: {error}"[:300]}
             print(f"{given.precision} {name}: {told[name]['failed']}", flush=True)
             continue
         told[name] = {
+            "chunk": fitting[name].chunk,
             "top": answer.top,
             "top_error": abs(answer.top / truth["top"] - 1),
             "trace": answer.trace,
@@ -237,10 +252,10 @@ def compare(
         }
         print(f"{given.precision} {name}: first {cold:.1f} s", flush=True)
         keep(told)
-    ran = {name: row for name, row in told.items() if "seconds" in row}
+    ran = {name: told[name] for name in fitting}
     for _ in range(repeats):
         for name, row in ran.items():
-            row["seconds"].append(round(timed(WAYS[name], given)[1], 3))
+            row["seconds"].append(round(timed(WAYS[name], fitting[name])[1], 3))
             row["median_s"] = median(row["seconds"])
             keep(told)
     for name, row in ran.items():
@@ -266,16 +281,16 @@ def growth(given: Given, more: Given) -> dict[str, Any]:
     return table
 
 
-def trained(job: Job, epochs: int, chunk: int, layout: torch.memory_format) -> tuple[Given, Given]:
+def trained(job: Job, epochs: int, chunk: int) -> tuple[Given, Given]:
     """A model after some epochs, with the held-out items and with the training items."""
     recipe = replace(RECIPE, epochs=epochs, precision="fp32" if job.tiny else "tf32")
     engine = Engine(graph=not job.tiny, kernels=not job.tiny)
-    fitted = fit(lambda: job.model().to(job.device), job.images, Soft(job.votes), recipe, seed=SEED, engine=engine)
+    run = fit(lambda: job.model().to(job.device), job.images, Soft(job.votes), recipe, seed=SEED, engine=engine)
 
     def on(images: np.ndarray, votes: Any) -> Given:
-        inputs = fitted.prepare(torch.from_numpy(images).to(job.device)).contiguous(memory_format=layout)
+        inputs = run.prepare(torch.from_numpy(images).to(job.device))
         targets = torch.from_numpy(votes.frequencies().astype(np.float32)).to(job.device)
-        return Given(fitted.model.to(memory_format=layout), inputs, targets, chunk)
+        return Given(run.model, inputs, targets, chunk)
 
     return on(job.held_out_images, job.held_out_votes), on(job.images, job.votes)
 
@@ -283,9 +298,9 @@ def trained(job: Job, epochs: int, chunk: int, layout: torch.memory_format) -> t
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ways", default=",".join(WAYS), help=f"separated by commas: {', '.join(WAYS)}")
+    parser.add_argument("--fp32-ways", help="the ways in fp32, where they are not those of TF32")
     parser.add_argument("--precisions", default="tf32,fp32")
     parser.add_argument("--chunk", type=int, default=1000, help="items a pass")
-    parser.add_argument("--layout", choices=("contiguous", "channels-last"), default="channels-last")
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--no-growth", action="store_true", help="without the tables by items and by probes")
@@ -297,8 +312,7 @@ def main() -> None:
     if told.tiny:
         epochs, repeats, precisions = 2, 1, ["fp32"]
     job = Job.load(epochs=epochs, tiny=told.tiny, clock=Clock(time.perf_counter()))
-    layout = torch.channels_last if told.layout == "channels-last" else torch.contiguous_format
-    given, more = trained(job, epochs, told.chunk, layout)
+    given, more = trained(job, epochs, told.chunk)
     ways = told.ways.split(",")
     if told.tiny:  # compiling for a processor takes minutes
         given, more = (replace(it, inputs=it.inputs[:16], targets=it.targets[:16]) for it in (given, more))
@@ -309,7 +323,6 @@ def main() -> None:
     result: dict[str, Any] = {
         "items": len(given.inputs),
         "chunk": told.chunk,
-        "layout": told.layout,
         "probes": PROBES,
         "reference": truth,
     }
@@ -329,7 +342,8 @@ def main() -> None:
         keep("growth", growth(replace(given, precision=precision), replace(more, precision=precision)))
         print(json.dumps(result["growth"]), flush=True)
     for precision in precisions:
-        compare(ways, replace(given, precision=precision), repeats, truth, partial(keep, precision))
+        chosen = told.fp32_ways.split(",") if told.fp32_ways and precision == "fp32" else ways
+        compare(chosen, replace(given, precision=precision), repeats, truth, partial(keep, precision))
 
 
 if __name__ == "__main__":
