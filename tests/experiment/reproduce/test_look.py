@@ -15,7 +15,7 @@ from dissensus.evaluation.predict import predict
 from dissensus.experiment.papers import Cell
 from dissensus.experiment.reproduce import Reproduction
 from dissensus.experiment.reproduce.lines import Models
-from dissensus.experiment.reproduce.look import Ends, Look
+from dissensus.experiment.reproduce.look import Ends, Look, _at_once
 from dissensus.experiment.reproduce.setting import Effort, outside_images
 from dissensus.experiment.subject import Kept, Subject
 from dissensus.models import make
@@ -98,6 +98,13 @@ def test_lines_are_drawn_by_whoever_comes_second(subject: Subject, tmp_path: Pat
     line = barrier(other.model, subject.model, floats(torch.from_numpy(IMAGES)), HUMAN, points=3)
     np.testing.assert_allclose(kept(found)[f"barrier_{first}"], line.losses, rtol=1e-5)
     assert models.has(second)  # its best epoch is its last one, and both wait there
+
+
+@pytest.mark.parametrize(("free", "items"), [(130e9, 2826), (20e9, 500)])
+def test_items_in_a_pass_of_curvature_fill_half_of_what_is_free(free: float, items: int, monkeypatch) -> None:
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (int(free), int(141e9)))
+    assert _at_once(torch.device("cuda"), 500) == items
+    assert _at_once(torch.device("cpu"), 500) == 500
 
 
 def test_made_up_sets() -> None:
