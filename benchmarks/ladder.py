@@ -184,7 +184,7 @@ def main() -> None:
     names = [LOADER, *RUNGS] if given.rungs == "all" else given.rungs.split(",")
     job = Job.load(epochs=EPOCHS, tiny=given.tiny, clock=Clock(time.perf_counter()))
     told = json.loads(given.out.read_text()) if given.out.exists() else {"result": {"rungs": {}}}
-    told["command"] = "python benchmarks/ladder.py --out FILE.json"
+    told["command"] = "python benchmarks/ladder.py --kernels --out FILE.json"
     told["environment"] = environment(("numpy", "torch", "triton"))
     result = told["result"]
     if not given.tiny:
