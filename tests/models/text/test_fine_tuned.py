@@ -81,11 +81,36 @@ def test_a_bert_takes_texts_end_to_end(any_encoder: Encoder) -> None:
     assert make.packs == make().packs == (any_encoder.name == "bert")
 
 
-def test_a_bert_that_looks_back_only_does_not(encoder: Encoder, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(encoder.folder, tmp_path / "decoder"))
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"is_decoder": True}))
-    assert not FineTuning(find_encoder(folder), 3).packs
+def bert(folder: Path, like: Encoder, **config: object) -> Encoder:
+    """A BERT with random weights that differs in its config, with the tokenizer of another."""
+    shutil.copytree(like.folder, folder)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        about = transformers.BertConfig.from_pretrained(folder, **config)
+        transformers.BertModel(about).save_pretrained(folder)
+    return find_encoder(folder)
+
+
+@pytest.mark.parametrize("spread", [0.2, 0.02, 0.002])  # of weights: 0.02 is that of a BERT that is not trained yet
+def test_a_bert_that_looks_back_only_does_not(encoder: Encoder, tmp_path: Path, spread: float) -> None:
+    for decoder in (True, False):
+        one = bert(tmp_path / str(decoder), encoder, is_decoder=decoder, initializer_range=spread)
+        assert FineTuning(one, 3).packs is FineTuning(one, 3).graphable is not decoder
+
+
+def test_a_bert_of_one_part_is_given_its_pairs_padded(encoder: Encoder, pairs: Texts, tmp_path: Path) -> None:
+    one = bert(tmp_path / "one-part", encoder, type_vocab_size=1)
+    make = FineTuning(one, 3)
+    assert not make.packs
+    assert make.graphable
+    assert torch.isfinite(make()(torch.from_numpy(tokens(pairs, one)))).all()
+
+
+@pytest.mark.parametrize(
+    "config", [{"type_vocab_size": 3}, {"pad_token_id": 5}, {"hidden_act": "relu"}, {"max_position_embeddings": 8}]
+)
+def test_other_berts_do(encoder: Encoder, tmp_path: Path, config: dict[str, object]) -> None:
+    assert FineTuning(bert(tmp_path / "other", encoder, **config), 3).packs
 
 
 def test_bert_tells_the_two_texts_apart(encoder: Encoder, pairs: Texts) -> None:
