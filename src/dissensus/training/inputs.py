@@ -26,7 +26,7 @@ def checked(name: str, inputs: Tensor | NDArray) -> Tensor:
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be an array of numbers, but could not be read as one: {error}.") from None
     if is_tokens(tensor):
-        return tensor.to(torch.int32)
+        return _whole_texts(name, tensor.to(torch.int32))
     if tensor.ndim not in (2, 4):
         raise InputError(
             f"{name} must be images (items, channels, height, width) or features (items, features), "
@@ -52,6 +52,17 @@ def checked(name: str, inputs: Tensor | NDArray) -> Tensor:
 def is_tokens(inputs: Tensor) -> bool:
     """Whether items are texts, as numbers in a vocabulary."""
     return inputs.ndim == 3 and inputs.shape[1] == 2 and not inputs.dtype.is_floating_point and inputs.numel() > 0
+
+
+def _whole_texts(name: str, tokens: Tensor) -> Tensor:
+    """Texts are cut after as many places as they have tokens, and one without any has nothing to attend to."""
+    there = tokens[:, 0] >= 0
+    wrong = ~there[:, 0] | (there[:, 1:] & ~there[:, :-1]).any(1)
+    if wrong.any():
+        item = int(wrong.nonzero()[0])
+        what = "has tokens after an empty place (-1)" if there[item].any() else "has no tokens"
+        raise InputError(f"{name} must be texts that begin at the first place and end once, but text {item} {what}.")
+    return tokens
 
 
 def lengths_of(tokens: Tensor) -> Tensor:
