@@ -31,7 +31,8 @@ def learner_for(model: nn.Module, prepare: Normalise, loss_of: Loss, recipe: Rec
         learner = FusedResNet(model, prepare, recipe, hopper=recipe.precision == "bf16" and usable(device))
     else:
         learner = PlainLearner(model, prepare, loss_of, recipe, engine)
-    return Graphed(learner) if engine.graph else learner
+    graphable = getattr(model, "graphable", True)  # some nets of transformers read from the device on their way
+    return Graphed(learner) if engine.graph and graphable else learner
 
 
 def has_kernels(model: nn.Module, loss_of: Loss, recipe: Recipe) -> bool:
