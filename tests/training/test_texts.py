@@ -161,9 +161,23 @@ def test_the_same_bit_for_bit_also_after_a_stop(make, x, votes, tmp_path: Path) 
         assert [row["train_loss"] for row in found.history] == [row["train_loss"] for row in twice[0].history]
 
 
-def test_features_are_kept_where_asked_for(make, x, votes) -> None:
-    fitted = run(make, x, Soft(votes), Recipe(epochs=1, lr=0.01), features=True)
-    assert fitted.last.features.shape == (36, 16)
+def test_features_are_kept_where_asked_for(make, x, votes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the texts whose logits stand beside them, in the order in which the texts were given."""
+    monkeypatch.setattr(held_out, "SMALL", 7)
+    some, human = np.arange(36)[::-3], votes.frequencies()
+    others = x[some], np.eye(3)[[1] * 12]  # who say something else, so that the last epoch is not the best
+    fitted = run(make, x, Soft(votes), human=human, features=True, select_on=others)
+    assert fitted.best.epoch < fitted.last.epoch
+    for state, *found in (
+        (fitted.model.state_dict(), fitted.last, fitted.select_last),
+        (fitted.best_state, fitted.best, fitted.select_best),
+    ):
+        weight, bias = (state[f"net.classifier.{name}"].numpy() for name in ("weight", "bias"))
+        for predictions in found:
+            expected = predictions.features @ weight.T + bias
+            assert np.ptp(expected, 0).min() > 0.01
+            np.testing.assert_allclose(predictions.logits, expected, atol=1e-5)
+        np.testing.assert_allclose(found[1].logits, found[0].logits[some], atol=1e-5)
 
 
 def test_held_out_texts_may_be_longer(make, x, votes) -> None:
