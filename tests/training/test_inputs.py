@@ -43,8 +43,11 @@ def test_features_become_float32(dtype: type) -> None:
         (np.array([["a", "b"]]), "must be an array of numbers"),
         (np.zeros((2, 2), complex), "must be real numbers"),
         (np.array([[0.0, 1.0], [np.nan, 1.0]]), "must be finite, but item 1 is not"),
-        (np.array([[[7, 8], [0, 0]], [[-1, -1], [-1, -1]]]), "but text 1 has no tokens"),
-        (np.array([[[7, -1, 8], [0, -1, 0]]]), r"but text 0 has tokens after an empty place \(-1\)"),
+        (np.array([[[7, 8], [0, 0]], [[-1, -1], [-1, -1]]]), "inputs hold no tokens for text 1.* Leave it out"),
+        (
+            np.array([[[7, -1, 8], [0, -1, 0]]]),
+            r"but text 0 has tokens after an empty place \(-1\). Pad at the end only",
+        ),
         (np.array([[[7, 8], [0, 0]], [[-1, 8], [-1, 0]]]), "end once, but text 1 has tokens after an empty place"),
     ],
 )

@@ -6,19 +6,23 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from dissensus.base.streams import key, permutation
 from dissensus.datasets import Texts
 from dissensus.delivery import Multipass, Soft
 from dissensus.evaluation.predict import predict
 from dissensus.models.text import FineTuned, FineTuning, find_encoder, tokens
-from dissensus.training import Checkpoint, Engine, Fitted, Job, Recipe, Stopped, fit, fit_many, held_out
+from dissensus.training import Checkpoint, Engine, Fitted, Job, Recipe, Stopped, fit, fit_many, graphs, held_out, lane
+from dissensus.training.graphs import Graphed
 from dissensus.training.inputs import cut
+from dissensus.training.learner import PlainLearner
 from dissensus.votes import Votes
 
 WHO, WHAT, WHERE = ("a man", "the dog", "a cat", "somebody"), ("sleeps", "runs", "eats"), ("", "outside", "in the park")
@@ -133,6 +137,43 @@ def test_it_is_given_no_more_places_than_it_needs(still, x, votes, packs) -> Non
     assert widths == ([(8, 3, 16)] * 4 + [(4, 3, 16)] if packs else [(8, 2, 32)] * 4 + [(4, 2, 16)])
 
 
+class Replayed:
+    """A recording that records nothing, but reads from and writes to memory of its own, as a CUDA graph does."""
+
+    shapes: ClassVar[list[tuple[int, ...]]] = []
+
+    def __init__(self, function: Callable[..., Tensor], arguments: tuple[Tensor | None, ...], pool: object) -> None:
+        self.function, self.inputs = function, [None if value is None else value.clone() for value in arguments]
+        self.shapes.append(tuple(self.inputs[0].shape))
+        for _ in range(graphs.WARM_UP):
+            self.output = function(*self.inputs)
+
+    def __call__(self, *arguments: Tensor | None) -> Tensor:
+        for ours, given in zip(self.inputs, arguments, strict=True):
+            if ours is not None:
+                ours.copy_(given)
+        return self.output.copy_(self.function(*self.inputs))
+
+
+def test_steps_of_many_lengths_are_replayed_as_they_are_taken(still, x, votes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of several shapes in turn, each recorded when it first comes, in the midst of an epoch."""
+    ragged, deliver, recipe = x.copy(), Soft(votes), Recipe(**{**vars(RECIPE), "batch_size": 3, "epochs": 3})
+    for item in range(36):
+        ragged[item, :, 2 + item * 5 % 17 :] = -1
+    plain = run(still, ragged, deliver, recipe)
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: None)
+    monkeypatch.setattr(graphs, "Recording", Replayed)
+    monkeypatch.setattr(Replayed, "shapes", [])
+    monkeypatch.setattr(lane, "learner_for", lambda *given: Graphed(PlainLearner(*given)))
+    replayed = run(still, ragged, deliver, recipe)
+    np.testing.assert_allclose(replayed.last.logits, plain.last.logits, atol=1e-5)
+    losses = [[row["train_loss"] for row in found.history] for found in (replayed, plain)]
+    np.testing.assert_allclose(*losses, rtol=1e-6)
+    steps, looks = ([shape for shape in Replayed.shapes if shape[1] == rows] for rows in (3, 2))
+    assert len(steps) == len(set(steps)) > 1
+    assert len(looks) == len(set(looks)) == 1
+
+
 def test_held_out_texts_are_told_in_their_own_order(make, x, votes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the parts in which they are predicted, those of like length together."""
     monkeypatch.setattr(held_out, "SMALL", 7)
@@ -202,6 +243,17 @@ def test_without_dropout_a_gpu_gives_what_a_cpu_gives(still, x, votes, graph, pa
     cpu = run(still, x, Soft(votes))
     made = still if packs else padded(still)
     gpu = run(lambda: made().cuda(), x, Soft(votes), engine=Engine(graph=graph))
+    np.testing.assert_allclose(gpu.last.logits, cpu.last.logits, atol=2e-2)
+
+
+@pytest.mark.parametrize("graph", [pytest.param(graph, marks=GPU) for graph in (False, True)])
+def test_a_gpu_records_large_batches_too(still, x, votes, graph) -> None:
+    """Gradients of embeddings are another kernel from 3,072 tokens on."""
+    many, human = np.tile(x, (6, 1, 1)), np.tile(votes.frequencies().astype(np.float32), (6, 1))
+    cpu, gpu = (
+        fit(made, many, Soft(human), Recipe(**{**vars(RECIPE), "batch_size": 200}), held_out=(many, human), engine=how)
+        for made, how in ((still, Engine()), (lambda: still().cuda(), Engine(graph=graph)))
+    )
     np.testing.assert_allclose(gpu.last.logits, cpu.last.logits, atol=2e-2)
 
 

@@ -60,8 +60,12 @@ def _whole_texts(name: str, tokens: Tensor) -> Tensor:
     wrong = ~there[:, 0] | (there[:, 1:] & ~there[:, :-1]).any(1)
     if wrong.any():
         item = int(wrong.nonzero()[0])
-        what = "has tokens after an empty place (-1)" if there[item].any() else "has no tokens"
-        raise InputError(f"{name} must be texts that begin at the first place and end once, but text {item} {what}.")
+        if not there[item].any():
+            raise InputError(f"{name} hold no tokens for text {item}, so there is nothing to attend to. Leave it out.")
+        raise InputError(
+            f"{name} must begin at the first place of a text and end once, but text {item} has tokens after an empty "
+            "place (-1). Pad at the end only."
+        )
     return tokens
 
 
