@@ -2,6 +2,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from dissensus.diagnostics import Hessian, hessian_trace
 from dissensus.diagnostics.hvp import double_backward
@@ -177,3 +178,24 @@ def test_memory_on_a_gpu_does_not_grow_with_the_items():
         return torch.cuda.max_memory_allocated()
 
     assert most(800) < 1.1 * most(200)
+
+
+def test_a_form_costs_three_convolutions_of_a_kind():
+    class Counted(TorchDispatchMode):
+        seen = 0
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            self.seen += function is torch.ops.aten.convolution.default
+            return function(*args, **(kwargs or {}))
+
+    model = conv(nn.BatchNorm1d(4), nn.ReLU(), nn.Conv1d(4, 4, 3), nn.Flatten(), nn.Linear(16, 3))
+    hessian = Hessian(model, torch.randn(9, 6), torch.arange(9) % 3)
+    assert hessian._forms_are_exact
+
+    def convolutions(vectors):
+        with Counted() as counted:
+            hessian.forms(torch.randn(vectors, hessian.size))
+        return counted.seen
+
+    # the first one's inputs do not move: it has one of the three; once for all, both have their outputs
+    assert [convolutions(1), convolutions(5)] == [2 + 1 * (1 + 3), 2 + 5 * (1 + 3)]

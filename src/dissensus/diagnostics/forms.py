@@ -6,8 +6,9 @@ module adds its own, carried to the loss by the gradient :math:`\delta_M` at its
 .. math:: v'Hv = D^2\ell[\dot z^2] + \sum_M \langle \delta_M, D^2M[(\dot w, \dot x)^2] \rangle .
 
 What is linear in its weights and in its inputs has :math:`D^2M = 2 M(\dot w, \dot x)`; rectifiers and pooling have 0.
-So a convolution costs four of its kind a form, where a product costs nine and keeps every activation for a backward
-pass. (The collapsed Taylor mode of Dangel et al., 2025, with the gradient for the second order.)
+Outputs and gradients of convolutions, the same for all v, are computed once: so a convolution costs three of its kind a
+form, where a product costs nine and keeps every activation for a backward pass. (The collapsed Taylor mode of Dangel et
+al., 2025, with the gradient for the second order.)
 
 What happens between the modules must be linear piece by piece, as sums, means and rectifiers are. That is not taken on
 trust: :meth:`dissensus.diagnostics.Hessian.forms` compares with a product first.
@@ -18,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +27,7 @@ from torch.autograd import forward_ad
 from torch.func import functional_call, grad, jvp
 from torch.nn import functional as F
 
+Parameters: TypeAlias = dict[str, Tensor]
 Total: TypeAlias = Callable[[Tensor], Tensor]  # outputs -> the sum of the losses
 Moving: TypeAlias = tuple[Tensor, Tensor | None]  # a value, and its derivative along the line if it has one
 
@@ -48,50 +50,78 @@ class NotPlain(Exception):
     """A module that does not turn one tensor into one tensor."""
 
 
-def gradients_within(model: nn.Module, parameters: dict[str, Tensor], total: Total, x: Tensor) -> list[Tensor]:
-    """The gradient of the loss at the output of every call of a module that may bend, in the order of the calls."""
-    outputs: list[Tensor] = []
+class Affine(NamedTuple):
+    """A module that is linear in its inputs, but for a shift, and in its weight and bias."""
 
-    def note(_: nn.Module, entered: tuple[Any, ...], left: Any) -> Tensor:
+    whole: Callable[[Tensor, Tensor, Tensor | None], Tensor]  # inputs, weight and bias -> outputs
+    part: Callable[[Tensor, Tensor], Tensor]  # without what does not depend on the inputs
+
+
+class Place(NamedTuple):
+    """What a call of a module has along every line: its output, where that is dear to compute, and the gradient."""
+
+    output: Tensor | None
+    gradient: Tensor
+
+
+def places_within(model: nn.Module, parameters: Parameters, total: Total, x: Tensor) -> list[Place]:
+    """The place of every call of a module that may bend, in the order of the calls."""
+    outputs: list[Tensor] = []
+    dear: list[bool] = []
+
+    def note(module: nn.Module, entered: tuple[Any, ...], left: Any) -> Tensor:
         if len(entered) != 1 or not isinstance(left, Tensor) or not left.is_floating_point():
             raise NotPlain
         if not left.requires_grad:  # it follows nothing but what is frozen
             left = left.detach().requires_grad_()
         outputs.append(left)
+        dear.append(isinstance(module, CONVOLUTION))
         return left.clone()  # what follows may work in place
 
-    with _hooked(model, lambda module: module.register_forward_hook(note)), torch.enable_grad():
+    with _changed(model, lambda module: module.register_forward_hook(note).remove), torch.enable_grad():
         loss = total(functional_call(model, parameters, (x,)))
-        return list(torch.autograd.grad(loss, outputs, materialize_grads=True))
+        gradients = torch.autograd.grad(loss, outputs, materialize_grads=True)
+    kept = [output.detach() if keep else None for output, keep in zip(outputs, dear, strict=True)]
+    return [Place(*place) for place in zip(kept, gradients, strict=True)]
 
 
 def form(
-    model: nn.Module,
-    parameters: dict[str, Tensor],
-    along: dict[str, Tensor],
-    x: Tensor,
-    total: Total,
-    gradients: list[Tensor],
+    model: nn.Module, parameters: Parameters, along: Parameters, x: Tensor, total: Total, places: list[Place]
 ) -> tuple[Tensor, Tensor]:
     """:math:`v'Hv` of the total loss, and the sum of the sizes of its terms, by which a difference is to be judged."""
     terms: list[Tensor] = []
     others: list[Callable[[], Tensor]] = []
-    waiting = iter(gradients)
+    waiting = iter(places)
 
-    def note(module: nn.Module, entered: tuple[Tensor]) -> None:
-        gradient, (x, moving) = next(waiting), forward_ad.unpack_dual(entered[0])
+    def go_through(module: nn.Module, affine: Affine, entered: Tensor) -> Tensor:
+        (output, gradient), (x, moving) = next(waiting), forward_ad.unpack_dual(entered)
+        weight, turning = forward_ad.unpack_dual(cast(Tensor, module.weight))
+        bias, shifting = (None, None) if module.bias is None else forward_ad.unpack_dual(cast(Tensor, module.bias))
+        output = affine.whole(x, weight, bias) if output is None else output.clone()  # what follows may work in place
+        tangents = [] if moving is None else [affine.part(moving, weight)]
+        if turning is not None or shifting is not None:
+            tangents.append(affine.whole(x, torch.zeros_like(weight) if turning is None else turning, shifting))
+        if moving is not None and turning is not None:
+            terms.append(2 * (gradient * affine.part(moving, turning)).sum())
+        return forward_ad.make_dual(output, sum(tangents[1:], tangents[0])) if tangents else output
+
+    def bend(module: nn.Module, entered: tuple[Tensor]) -> None:
+        # Later, since another derivative cannot be taken in the midst of this one; of a copy, since the module may work
+        # in place.
+        x, moving = forward_ad.unpack_dual(entered[0])
         weights = {name: forward_ad.unpack_dual(value) for name, value in module.named_parameters(recurse=False)}
-        if (bilinear := _bilinear(module)) is None:
-            # Later, since another derivative cannot be taken in the midst of this one; of a copy, since the module may
-            # work in place.
-            copied = x.clone(), None if moving is None else moving.clone()
-            others.append(partial(_by_differentiating, module, copied, weights, gradient))
-        elif moving is not None and "weight" in weights and (weight := weights["weight"].tangent) is not None:
-            terms.append(2 * (gradient * bilinear(moving, weight)).sum())
+        copied = x.clone(), None if moving is None else moving.clone()
+        others.append(partial(_by_differentiating, module, copied, weights, next(waiting).gradient))
+
+    def change(module: nn.Module) -> Callable[[], None]:
+        if (affine := _affine(module)) is None:
+            return module.register_forward_pre_hook(bend).remove
+        module.forward = partial(go_through, module, affine)
+        return partial(delattr, module, "forward")
 
     with torch.no_grad(), forward_ad.dual_level():
         duals = {name: forward_ad.make_dual(value, along[name]) for name, value in parameters.items()}
-        with _hooked(model, lambda module: module.register_forward_pre_hook(note)):
+        with _changed(model, change):
             outputs, moving = forward_ad.unpack_dual(functional_call(model, duals, (x,)))
     terms += [other() for other in others]
     terms.append(outputs.new_zeros(()) if moving is None else _second_derivative(total, (outputs,), (moving,)))
@@ -99,16 +129,30 @@ def form(
     return sizes.sum(), sizes.abs().sum()
 
 
-def _bilinear(module: nn.Module) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """The module as a function of inputs and weight, less its bias, if it is linear in both."""
+def _affine(module: nn.Module) -> Affine | None:
+    """What the module computes, if it is known to be affine."""
+    if "forward" in vars(module) or module._parameters.get("weight") is None:
+        return None
     if isinstance(module, nn.Linear):
-        return F.linear
+        return Affine(F.linear, F.linear)
     if isinstance(module, CONVOLUTION):
-        return lambda x, weight: module._conv_forward(x, weight, None)
+        return Affine(module._conv_forward, lambda x, weight: module._conv_forward(x, weight, None))
     if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_var is not None:
-        scale = torch.rsqrt(module.running_var + module.eps)
-        return lambda x, weight: x * (weight * scale).reshape(-1, *[1] * (x.ndim - 2))
+        return _frozen(cast(Tensor, module.running_mean), torch.rsqrt(module.running_var + module.eps))
     return None
+
+
+def _frozen(mean: Tensor, scale: Tensor) -> Affine:
+    """Batch norm with the statistics that it has."""
+
+    def spread(values: Tensor, x: Tensor) -> Tensor:
+        return values.reshape(-1, *[1] * (x.ndim - 2))
+
+    def whole(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        shift = -mean * scale * weight
+        return torch.addcmul(spread(shift if bias is None else shift + bias, x), x, spread(weight * scale, x))
+
+    return Affine(whole, lambda x, weight: x * spread(weight * scale, x))
 
 
 def _by_differentiating(module: nn.Module, inputs: Moving, weights: dict[str, Moving], gradient: Tensor) -> Tensor:
@@ -136,9 +180,10 @@ def _bends(module: nn.Module) -> bool:
 
 
 @contextmanager
-def _hooked(model: nn.Module, hook: Callable[[nn.Module], Any]) -> Iterator[None]:
+def _changed(model: nn.Module, change: Callable[[nn.Module], Callable[[], None]]) -> Iterator[None]:
+    """With a change, which tells how it is undone, in every module that may bend."""
     with ExitStack() as stack:
         for module in model.modules():
             if _bends(module):
-                stack.callback(hook(module).remove)
+                stack.callback(change(module))
         yield

@@ -20,11 +20,10 @@ from dissensus.base.arrays import as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
 from dissensus.base.streams import stream
 from dissensus.diagnostics.determinism import refuse_random
-from dissensus.diagnostics.forms import NotPlain, form, gradients_within
+from dissensus.diagnostics.forms import NotPlain, Parameters, form, places_within
 from dissensus.evaluation.predict import device_of, evaluating
 
 Array: TypeAlias = Tensor | NDArray[Any]
-Parameters: TypeAlias = dict[str, Tensor]
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # (outputs, targets) -> one number an item
 Total: TypeAlias = Callable[[Parameters, Tensor, Tensor], Tensor]  # (parameters, inputs, targets) -> sum over the items
 Product: TypeAlias = Callable[[Total, Parameters, Parameters, Tensor, Tensor], Parameters]
@@ -159,9 +158,9 @@ class Hessian:
         def total(outputs: Tensor) -> Tensor:
             return self._loss(outputs, y).sum()
 
-        along, gradients = self._split(vectors), gradients_within(self.model, self.parameters, total, x)
+        along, places = self._split(vectors), places_within(self.model, self.parameters, total, x)
         values = [
-            form(self.model, self.parameters, {name: rows[row] for name, rows in along.items()}, x, total, gradients)
+            form(self.model, self.parameters, {name: rows[row] for name, rows in along.items()}, x, total, places)
             for row in range(len(vectors))
         ]
         told, sizes = zip(*values, strict=True)
