@@ -9,7 +9,7 @@ from pathlib import Path
 from dissensus.experiment.claims import Ledger
 from dissensus.experiment.claims.guard import BARRED
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, Measured, Row
-from dissensus.experiment.claims.soft_labels_answer import votes_sentence
+from dissensus.experiment.claims.soft_labels_answer import by_how_much, votes_sentence
 from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.experiment.studies import studies_of
 from dissensus.report.paper.ledger import SIGNS
@@ -79,7 +79,7 @@ def _held(ledger: Ledger, run: Sequence[str]) -> Iterator[str]:
         where = "the others" if len(barred) < len(run) else "all of them"
         yield (
             f"On {where} ({len(barred)}) the model does not even learn to beat the most frequent class by five points, "
-            "so nothing is decided there, whatever the numbers."
+            "so none of the five is decided there, whatever the numbers."
         )
 
 
@@ -123,7 +123,7 @@ def _hard(ledger: Ledger) -> str:
     helps += [f"{row.view} with {cell.cell}" for row in few for cell in _cells(row) if cell.verdict == SUPPORTED]
     loses = [row.view for row in full if row.verdict == CONTRADICTED]
     told = f"It helps on {listed(helps)}." if helps else "It is not shown to, with any number."
-    told += f" With all votes it loses to soft labels on {listed(loses)}." if loses else ""
+    told += f" With all votes it loses to soft labels on {listed(loses)}{by_how_much(full)}." if loses else ""
     if few:
         told += (
             f" Soft NLL of soft labels less that of a hard delivery, on {listed([row.view for row in few])} (above 0: "

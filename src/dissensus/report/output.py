@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -51,7 +52,17 @@ def render(template: str, content: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["signed"] = signed
     return str(environment.get_template(template).render(content))
+
+
+def signed(text: str) -> str:
+    """A sentence with minus signs before its numbers; hyphens within words and spans stay.
+
+    >>> signed("-0.002 to 0.001 [-0.01, 0.02] of md-agreement, seeds 0-4")
+    '−0.002 to 0.001 [−0.01, 0.02] of md-agreement, seeds 0-4'
+    """
+    return re.sub(r"(?<![\w.])-(?=[\d.])", "−", text)
 
 
 def write_files(files: Files, folder: Path) -> None:

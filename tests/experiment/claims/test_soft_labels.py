@@ -240,10 +240,29 @@ def test_the_answer_says_where_and_on_average() -> None:
     )
     assert "690 trainings, 10 seeds, 3 of 14 data sets and models." in told[7]
     lost = world(changed(kl=lambda kl, cell: kl + 0.3 * (cell.protocol == ALONE)))
-    assert f"({SWEPT[1]}, {SWEPT[2]})" in answer(judge_claims(lost, PAPER), lost)[6]
+    votes = answer(judge_claims(lost, PAPER), lost)[6]
+    assert f"({SWEPT[1]}, {SWEPT[2]})" in votes
+    assert votes.endswith(f" Not counted: {ALONE}, where soft labels hardly beat the shares of the classes.")
+    assert "Not counted" not in told[6]
     assert f"{ALONE} at" not in answer(judge_claims(lost, PAPER), lost)[5]
     barred = world(changed(majority_class=lambda share, cell: 0.9))
-    assert "the hard arm does not beat the most frequent class" in answer(judge_claims(barred, PAPER), barred)[7]
+    told = answer(judge_claims(barred, PAPER), barred)
+    assert "the hard arm does not beat the most frequent class" in told[7]
+    assert "no claim that compares with it is decided (S1, S2, S3, S4, S5, A1, A2), whatever the numbers." in told[7]
+    assert "hard delivery helps on" in told[5]  # which has a guard of its own
+
+
+def test_an_average_of_models_that_have_learned_nothing_says_so() -> None:
+    frozen = tuple(name for name in PAPER.protocols if name.endswith("-frozen"))
+    barred = world(changed(majority_class=lambda share, cell: 0.9), protocols=frozen)
+    told = answer(judge_claims(barred, PAPER), barred)
+    assert "on average undecided (of all, since too few have learned enough: KL " in told[0]
+
+
+def test_a_loss_that_is_sure_is_told_with_its_size() -> None:
+    worse = world(changed(soft_nll=lambda nll, cell: nll + 0.04 * (cell.method in ("sls", "multipass"))), noise=1e-6)
+    told = answer(judge_claims(worse, PAPER), worse)[5]
+    assert f"loses to soft labels on {', '.join(SWEPT)} (by 0.020 nats of soft NLL)" in told
 
 
 WRONG = {

@@ -127,11 +127,15 @@ def test_the_rule_has_every_answer(correlation, kl, fate):
     assert told == f"a to b: after 9 epochs of majority labels, uncertainty {fate}."
 
 
-@pytest.mark.parametrize(("ahead", "told"), [(0.0, ", but there was nothing for certain to lose,"), (0.2, "")])
-def test_what_there_was_to_lose_is_told_beside_what_is_lost(ahead, told):
+@pytest.mark.parametrize(
+    ("ahead", "told", "shown"),
+    [
+        (0.0, "soft labels and majority labels are the same, but no difference was shown before it either,", "no"),
+        (0.2, "uncertainty is lost", "a"),
+    ],
+)
+def test_what_there_was_to_lose_is_told_beside_what_is_lost(ahead, told, shown):
     before = [replace(row, condition="after 0 epochs") for row in rows_of(ahead, 0.0) if row.method != "none"]
     after, start = study.plain(study.STUDY.judge([*before, *rows_of(0.0, 0.0)]))
-    assert f"uncertainty is lost{told} on a to b (" in after
-    assert start.startswith(
-        f"Before it, there was {'something' if ahead else 'nothing for certain'} to lose on a to b ("
-    )
+    assert after.startswith(f"After a second training on majority labels, {told} on a to b (")
+    assert start.startswith(f"Before it, {shown} difference was shown on a to b (")

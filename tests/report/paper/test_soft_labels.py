@@ -11,6 +11,7 @@ from markupsafe import escape
 from dissensus.experiment.claims import answer, enough_by_set, judge_claims
 from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.experiment.studies import STUDIES, Studied
+from dissensus.report.output import signed
 from dissensus.report.paper import page_of, write_paper_page, write_soft_labels_page
 from dissensus.report.paper.beside import KINDS, read_beside
 from dissensus.report.paper.coverage import coverage
@@ -103,7 +104,7 @@ def test_the_page_has_every_study_and_every_deviation(
     for one in studied:
         assert f'<section id="{one.name}">' in page
         assert f'href="studies/{one.name}.csv"' in page
-        assert all(escape(sentence) in page for sentence in one.plain)
+        assert all(escape(signed(sentence)) in page for sentence in one.plain)
         assert escape(one.made["made"][0]["command"]) in page
     told = read_beside("soft-labels")
     assert all(escape(one.what) in page for one in told.deviations)

@@ -124,7 +124,7 @@ def _sharpness(ledger: Ledger) -> str:
 def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
     counts = "; ".join(f"{_VIEWS[view]} {_verdicts(ledger.under(view))}" for view in COUNTED)
     seeds = {cell.seed for cell in evidence.runs.values()}
-    runs = f"{len(evidence.runs)} trainings, {len(seeds)} seeds" if seeds else "no training yet"
+    runs = f"{len(evidence.runs)} trainings, {len(seeds)} seeds" if seeds else "no training yet (B13 needs none)"
     return f"Of the paper's claims, {counts}: from {runs}, one data set and one architecture, with simulated few votes."
 
 
@@ -139,8 +139,9 @@ _VIEWS = {
 
 def _verdicts(rows: Iterable[Row]) -> str:
     counted = Counter(row.verdict for row in rows if not row.ours)
+    are = "is" if counted[SUPPORTED] == 1 else "are"
     return (
-        f"{counted[SUPPORTED]} are supported, {counted[CONTRADICTED]} contradicted and {counted[UNDECIDED]} undecided"
+        f"{counted[SUPPORTED]} {are} supported, {counted[CONTRADICTED]} contradicted and {counted[UNDECIDED]} undecided"
     )
 
 

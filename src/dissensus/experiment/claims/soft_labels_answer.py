@@ -44,7 +44,7 @@ def _told(ledger: Ledger, claim: str, what: str, more: str = "") -> str:
     lines = [f"{verdict} on {', '.join(views)}" for verdict, views in where.items() if views]
     lines += [f"undecided on {counted[UNDECIDED]}{_barred(alone)}"] if counted[UNDECIDED] else []
     mean = _mean_row(ledger, claim)
-    average = f"; on average {mean.verdict} ({mean.measured})" if mean is not None else ""
+    average = f"; on average {mean.verdict} ({_over(mean)}{mean.measured})" if mean is not None else ""
     many = "data set and model" if len(alone) == 1 else "data sets and models"
     return f"That {what}{more} ({claim}), of {len(alone)} {many}: {'; '.join(lines)}{average}."
 
@@ -62,6 +62,11 @@ def _mean_row(ledger: Ledger, claim: str) -> Row | None:
     return next((row for row in rows if row.seeds), None)
 
 
+def _over(mean: Row) -> str:
+    """What is averaged, where that decides nothing: also what the guard would leave out."""
+    return "of all, since too few have learned enough: " if mean.reason.startswith(BARRED) else ""
+
+
 def _hard_delivery(ledger: Ledger) -> str:
     alone = [row for row in ledger if row.claim == "A3" and not row.view.startswith("mean-") and row.seeds]
     few = [row for row in ledger if row.claim == "A4" and not row.view.startswith("mean-") and row.seeds]
@@ -71,8 +76,16 @@ def _hard_delivery(ledger: Ledger) -> str:
     helps = [row.view for row in alone if row.verdict == SUPPORTED]
     hurts = [row.view for row in alone if row.verdict == CONTRADICTED]
     told = [f"helps on {', '.join(helps)}" if helps else "is nowhere shown to help"]
-    told += [f"and loses to soft labels on {', '.join(hurts)}"] if hurts else []
+    told += [f"and loses to soft labels on {', '.join(hurts)}{by_how_much(alone)}"] if hurts else []
     return f"With all votes, hard delivery {' '.join(told)} (A3, {len(alone)} data sets and models); {_few(few)}."
+
+
+def by_how_much(rows: Sequence[Row]) -> str:
+    """The span of what hard delivery loses where it is shown to lose: a difference that is sure may be a small one."""
+    lost = [cell for row in rows for cell in row.deciding[0].cells if cell.verdict == CONTRADICTED]
+    means = sorted(-cell.mean for cell in lost if cell.mean is not None)
+    span = dict.fromkeys(f"{mean:.3f}" for mean in (means[0], means[-1])) if means else {}
+    return f" (by {' to '.join(span)} nats of soft NLL)" if span else ""
 
 
 def _few(rows: Sequence[Row]) -> str:
@@ -84,7 +97,7 @@ def _few(rows: Sequence[Row]) -> str:
     gains = sorted(cell.mean for _, cell in cells if cell.mean is not None)
     span = f"its soft NLL is better by {gains[0]:+.3f} to {gains[-1]:+.3f}" if gains else "no number"
     where = f"it helps on {'; '.join(helps)}" if helps else "no cell shows that it helps"
-    against = f", and {worse} of {len(cells)} show the opposite" if worse else ""
+    against = f", and {worse} of {len(cells)} {'shows' if worse == 1 else 'show'} the opposite" if worse else ""
     return f"with 2 to 50 votes {where}{against}: {span} in {len(cells)} cells (A4, Holm over the ten of each set)"
 
 
@@ -108,6 +121,13 @@ def learned(evidence: Evidence) -> list[str]:
     return [name for name, value in leads.items() if value is not None and value >= guard.by]
 
 
+def left_out(evidence: Evidence) -> list[str]:
+    """The protocols of the sweep that were run, and whose model has not."""
+    swept = [one.protocol for one in read_paper("soft-labels").experiments if one.name == "votes"]
+    run = {cell.protocol for cell in evidence.runs.values()}
+    return [name for name in swept if name in run and name not in learned(evidence)]
+
+
 def enough_by_set(evidence: Evidence) -> list[tuple[str, str, list[Enough]]]:
     """For each data set of the sweep whose model has learned enough, by method, how many votes are enough."""
     methods = next(one for one in read_paper("soft-labels").experiments if one.name == "votes").methods
@@ -124,11 +144,13 @@ def votes_sentence(evidence: Evidence, method: str = "soft") -> str:
     levels = [f"{metric_title(one.metric)} {_level(evidence, one.metric, sets, method):.3f}" for one in found]
     margins = ", ".join(f"{one.margin:g} of {metric_title(one.metric)}" for one in found)
     most = max((one.votes for one in found), key=lambda votes: float("inf") if votes == "all" else float(votes or 0))
+    without = left_out(evidence)
+    beside = f" Not counted: {', '.join(without)}, where soft labels hardly beat the shares of the classes."
     return (
         f"Votes to pay for: {_votes(most)} an item. More, up to a hundred, gain a model that is trained on {method} "
         f"labels ({', '.join(sets)}) less than {margins} "
         f"({', '.join(told[:-1])} and {told[-1]} are enough). With all votes it has {', '.join(levels)}: where that is "
-        "poor, few votes are enough because more cannot help."
+        f"poor, few votes are enough because more cannot help.{beside if without else ''}"
     )
 
 
@@ -156,5 +178,14 @@ def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
     told = (
         f"{len(evidence.runs)} trainings, {seeds} seeds, {len(protocols)} of {len(read_paper('soft-labels').protocols)}"
     )
-    kept = f" On {', '.join(weak)} the hard arm does not {guard.says}: there nothing is decided, whatever the numbers."
+    kept = (
+        f" On {', '.join(weak)} the hard arm does not {guard.says}: there no claim that compares with it is decided "
+        f"({', '.join(_compare_with_it())}), whatever the numbers."
+    )
     return f"All that rests on {told} data sets and models.{kept if weak else ''}"
+
+
+def _compare_with_it() -> list[str]:
+    """The claims that need a hard arm which has learned something; the others have a guard of their own, or none."""
+    claims = read_claims("soft-labels")
+    return [claim.name for claim in claims.claims if claim.guard == claims["S1"].guard]

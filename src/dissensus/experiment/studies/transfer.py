@@ -210,14 +210,14 @@ def plain(findings: Sequence[Finding]) -> Iterator[str]:
     }
 
     def fate(one: Finding) -> str:
-        nothing = one.data in before and not before[one.data].side
-        return f"uncertainty {_fate(ends[one.data][1])}{', but there was nothing for certain to lose,' * nothing}"
+        told = _fate(ends[one.data][1])
+        if told == "is lost" and one.data in before and not before[one.data].side:
+            return "soft labels and majority labels are the same, but no difference was shown before it either,"
+        return f"uncertainty {told}"
 
     if told := in_words(left, fate):
         yield f"After a second training on majority labels, {told}."
-    if told := in_words(
-        before.values(), lambda one: f"there was {'something' if one.side else 'nothing for certain'} to lose"
-    ):
+    if told := in_words(before.values(), lambda one: f"{'a' if one.side else 'no'} difference was shown"):
         yield f"Before it, {told}."
 
 

@@ -128,7 +128,7 @@ def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
 def plain(findings: Sequence[Finding]) -> Iterator[str]:
     """Of either pool: soft against majority labels, and the remedy."""
     for pool in reversed(POOLS):
-        when = {"reliable": "With reliable annotators", "half noisy": "Where half of the annotators say anything"}[pool]
+        when = "With reliable annotators" if pool == "reliable" else "Where half of the annotators answer at random"
         question = f"{pool} annotators"
         if told := s1_in_words(findings, question, to="the truth"):
             yield f"{when}, {told}."

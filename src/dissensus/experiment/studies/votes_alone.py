@@ -39,7 +39,7 @@ def contrasts_alone(scores: Scores, metric: str, data: str, first: str, others: 
 
 def told_alone(finding: Finding) -> str:
     """In words: by KL."""
-    small = ", by less than the margin" if finding.side and finding.same else ""
+    small = ", by less than the margin" if _small(finding) else ""
     return f"without a model, {finding.first} votes tell {_much(finding)} {finding.second}{small}"
 
 
@@ -48,8 +48,12 @@ def alone_in_words(findings: Iterable[Finding], others: str) -> str:
     return in_words(
         findings,
         lambda one: f"{_much(one)} {others}",
-        lambda one: f"KL {one.first_mean:.3f} against {one.second_mean:.3f}",
+        lambda one: f"KL {one.first_mean:.3f} against {one.second_mean:.3f}{', within the margin' * _small(one)}",
     )
+
+
+def _small(finding: Finding) -> bool:
+    return bool(finding.side and finding.same)
 
 
 def _much(finding: Finding) -> str:

@@ -11,6 +11,7 @@ from dissensus.metrics import METRICS
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.grid import Box, Grid, Line, box, filled, record, title_of
 from dissensus.report.paper.measured import Measured, Subject, measured
+from dissensus.report.tables import number
 
 if TYPE_CHECKING:
     from dissensus.experiment.claims import Enough
@@ -147,7 +148,7 @@ def _share(found: Measured) -> Box:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %".replace("-", "−")
+    return f"{number(100 * share, 0)} %"
 
 
 def enough_table(found: Sequence[tuple[str, str, Sequence[Enough]]], title: str, missing: str) -> Grid:
