@@ -50,6 +50,12 @@ def test_seeds_of_the_paper_where_it_has_five(tables):
     assert "measured, seeds 0–4" not in names["table8"]
 
 
+def test_few_seeds_are_told_once_and_by_their_number(whole, basins):
+    two = whole.only({run for run, cell in whole.runs.items() if cell.seed < 2})
+    names = [line.name for line in paper_tables(two, basins)["table1"].lines if line.group == "sls"]
+    assert names[:3] == ["published", "measured, 2 of the seeds 0–4", "p, published"]
+
+
 def test_p_values_beside_the_published_ones_after_holm_over_the_table(tables, whole):
     lines = {(line.group, line.name): line for line in tables["table1"].lines}
     assert [box.text for box in lines["sls", "p, published"].boxes] == ["0.031", "0.031", "0.063", "0.094"]

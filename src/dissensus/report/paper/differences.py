@@ -66,7 +66,7 @@ class Compared:
         if self.gap is None or not self.gap.standard_error:
             return told
         errors = abs(self.gap.value) / self.gap.standard_error
-        return f"{told}, {errors:.1f} standard errors {'higher' if self.gap.value > 0 else 'lower'}"
+        return f"{told}, {errors:,.{int(errors < 10)}f} standard errors {'higher' if self.gap.value > 0 else 'lower'}"
 
 
 def in_words(address: Address) -> str:

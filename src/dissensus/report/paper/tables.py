@@ -146,12 +146,14 @@ class _Sheet:
         yield Line(name, "published", tuple(map(self._published, here)), "published")
         for outside in self.sets():
             of = f" on {SETS[outside]}" if outside != self._outside() else ""
+            before = 0
             for seeds in (FEW, None) if any(a is not None and a.seeds == FEW for a in here) else (None,):
                 found = [self.found(address, outside, seeds) for address in here]
                 most = max((len(one.seeds) for one in found), default=0)
-                if not most:
+                if most == before:  # nothing, or the line before again
                     continue
-                said = f"seeds 0–{FEW - 1}" if seeds else f"{most} seeds"
+                before = most
+                said = f"{'' if most == FEW else f'{most} of the '}seeds 0–{FEW - 1}" if seeds else f"{most} seeds"
                 boxes = [
                     Box() if address is None else self._box(address, one, most, compare=not of)
                     for address, one in zip(here, found, strict=True)
