@@ -119,6 +119,8 @@ def test_what_was_measured_on_a_gpu_before_helps(here: Reproduction, tmp_path: P
     told = times(now, here.store, tmp_path)
     assert told.left(now) == (20, 0)
     assert told.source == f"from {tmp_path / 'ladder.json'} (4 runs side by side)"
+    (tmp_path / "ladder.json").write_text(json.dumps({"result": {"rungs": {"1": rungs["1"]}}}))
+    assert times(now, here.store, tmp_path).source == f"from {tmp_path / 'ladder.json'} (one run at a time)"
 
 
 def test_lines_are_begun_only_if_all_of_them_fit(here: Reproduction) -> None:

@@ -127,7 +127,9 @@ def _measured(standing: Standing, folder: Path) -> Times:
             continue  # another kind of measurement
         if fit:
             best = max(fit, key=lambda one: one.get("width", 1))
-            return Times(float(best["s_a_run"]), {}, f"from {path} ({best.get('width', 1)} runs side by side)")
+            width = best.get("width", 1)
+            how = f"{width} runs side by side" if width > 1 else "one run at a time"
+            return Times(float(best["s_a_run"]), {}, f"from {path} ({how})")
     return Times(None, {}, "no run is in the store yet, and none was measured here before")
 
 
