@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from basins_section import basins
+from curvature_section import curvature
 from soft_labels_section import soft_labels
 from training_section import training
 
@@ -87,6 +88,10 @@ def training_here() -> str:
     return training(ROOT / "benchmarks" / "results")
 
 
+def curvature_here() -> str:
+    return curvature(ROOT / "benchmarks" / "results")
+
+
 def basins_here() -> str:
     return basins(ROOT / "results" / "basins")
 
@@ -100,6 +105,7 @@ SECTIONS = {
     "basins": basins_here,
     "soft-labels": soft_labels_here,
     "training": training_here,
+    "curvature": curvature_here,
     "speed": speed,
 }
 

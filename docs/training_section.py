@@ -6,10 +6,11 @@ Each function takes the content of all result files by name, and gives Markdown.
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from in_markdown import bold, gpu_name, if_any, joined, table, table_row
 
 Told = dict[str, dict[str, Any]]
 
@@ -46,18 +47,18 @@ def ladder(told: Told) -> str:
     best = min(done, key=lambda name: done[name]["s_a_run"])
     lost = [rung["says"] for rung in rungs.values() if "error" in rung]
     ground = [] if "loader" in done else _ground(told)
-    rows = [_row(rung["says"], *_bold(name == best, *_rung(rung))) for name, rung in done.items()]
-    return _joined(
+    rows = [table_row(rung["says"], *bold(name == best, *_rung(rung))) for name, rung in done.items()]
+    return joined(
         f"""One run is the recipe of the Basins paper on CIFAR-10H: ResNet-18, 8,000 images, {EPOCHS} epochs of {STEPS}
-        steps, an evaluation after each. On one {_gpu(machine["gpu"])}, every row with one technique more:""",
-        _table(
+        steps, an evaluation after each. On one {gpu_name(machine["gpu"])}, every row with one technique more:""",
+        table(
             ("", "ms a step", "s a run", "share of peak", "memory"),
             [*ground, *rows],
         ),
         f"""Evaluations are counted, a sweep's cold start of {done[best]["cold_start_s"]:.0f} s is not. Side by side, a
         step and a run are one run's share. Peak is a bf16 matrix product, {result["matrix_peak_tflops"]} TFLOP/s as
         measured. The recipe stays what it is; bf16 alone changes the arithmetic, and has its own gate."""
-        + _if(lost, " Did not run: {}."),
+        + if_any(lost, " Did not run: {}."),
     )
 
 
@@ -76,7 +77,7 @@ def _ground(told: Told) -> list[str]:
         return []
     step = 1000 * plain["s_an_epoch"] / STEPS
     numbers = f"{step:.2f}", f"{plain['s_a_run_warm']:.1f}", f"{plain['share_of_peak']:.0%}", "–"
-    return [_row("plain PyTorch, images from a `DataLoader`", *numbers)]
+    return [table_row("plain PyTorch, images from a `DataLoader`", *numbers)]
 
 
 def peers(told: Told) -> str:
@@ -86,9 +87,9 @@ def peers(told: Told) -> str:
     done = {name: peer for name, peer in found.items() if "error" not in peer}
     ours = min((name for name in done if name.startswith("dissensus")), key=lambda name: done[name]["s_a_run_warm"])
     rows = [
-        _row(
+        table_row(
             PEERS[name] + " ¹" * bool(peer["faults"]),
-            *_bold(name == ours, *_peer(peer, done[ours]["s_a_run_warm"])),
+            *bold(name == ours, *_peer(peer, done[ours]["s_a_run_warm"])),
             f"{peer['cold_start_s']:.0f} s",
         )
         for name, peer in done.items()
@@ -96,14 +97,14 @@ def peers(told: Told) -> str:
     devices = {one["device"] for ones in result["measured"].values() for one in ones if "device" in one}
     faulty = [PEERS[name] for name, peer in done.items() if peer["faults"]]
     lost = [PEERS[name] for name in found if name not in done]
-    return _joined(
+    return joined(
         f"""The same run with the tools that people have: the same net, initial weights, recipe and evaluations, each
-        as its documentation has it and tuned as far as its options go ({_gpu(*sorted(devices))}):""",
-        _table(("", "s a run", "runs an hour", "times ours", "start"), rows),
+        as its documentation has it and tuned as far as its options go ({gpu_name(*sorted(devices))}):""",
+        table(("", "s a run", "runs an hour", "times ours", "start"), rows),
         f"""Median and range of the measured epochs, times {EPOCHS}; the start, which a process pays once, is not in
         them. Tuned is bf16, channels_last, torch.compile, fused SGD, and loader workers that stay."""
-        + _if(faulty, " ¹ Fails the check that it learns what the others do.")
-        + _if(lost, " Not measured: {}."),
+        + if_any(faulty, " ¹ Fails the check that it learns what the others do.")
+        + if_any(lost, " Not measured: {}."),
     )
 
 
@@ -124,7 +125,7 @@ def cpu_loop(told: Told) -> str:
         + ("threads" if case["threads"] > 1 else "thread")
         for case in result["threads"]
     ]
-    return _joined(
+    return joined(
         f"""On a CPU the same code trains a small net. Against a plain PyTorch loop and a tuned one, with
         {result["items"]:,} images, it is {" and ".join(cases)} (`benchmarks/plain_loop.py`)."""
     )
@@ -138,7 +139,9 @@ def gate(told: Told) -> str:
     result = told["gate"]["result"]
     cells = {(cell["method"], cell["votes"], cell["checkpoint"], cell["metric"]): cell for cell in result["cells"]}
     rows = [
-        _row(method, votes, *(_difference(cells[method, votes, "best", metric]) for metric in ("soft_nll", "accuracy")))
+        table_row(
+            method, votes, *(_difference(cells[method, votes, "best", metric]) for metric in ("soft_nll", "accuracy"))
+        )
         for method, votes in dict.fromkeys((method, votes) for method, votes, _, _ in cells)
     ]
     verdicts = [_first(cell["verdict"]) for cell in cells.values()]
@@ -148,13 +151,13 @@ def gate(told: Told) -> str:
         for one in result["contrasts"]
         if one["counts"] and "diverged" not in one
     ]
-    return _joined(
+    return joined(
         f"""May bf16 stand for TF32? **{_first(result["verdict"]).capitalize()}**, by a rule that was written before the
         runs (`benchmarks/gate.py`){", at its second look" if "first_look" in result else ""}. bf16 minus TF32 at the
         best epoch over {len(result["seeds"])} paired seeds, with 90 % intervals:""",
-        _table(("method", "votes", "soft NLL (margin .025)", "accuracy (margin .01)"), rows),
+        table(("method", "votes", "soft NLL (margin .025)", "accuracy (margin .01)"), rows),
         f"""Of all {len(verdicts)} comparisons (five metrics, best and last epoch), {", ".join(counted)}."""
-        + _if(contrasts, " Soft minus multipass in soft NLL: {}.", "; "),
+        + if_any(contrasts, " Soft minus multipass in soft NLL: {}.", "; "),
     )
 
 
@@ -182,7 +185,7 @@ def spread(told: Told) -> str:
         seen = any(abs(row["beside_minus_alone"]) > 2 * row["se_from_spread"] for row in named.values())
         text += f""" Up to {max(result["widths"])} side by side change it by {change},
         {"more" if seen else "no more"} than its scatter explains."""
-    return _joined(text)
+    return joined(text)
 
 
 def sanity(told: Told) -> str:
@@ -192,13 +195,13 @@ def sanity(told: Told) -> str:
     methods: dict[str, dict[str, Any]] = {}
     for row in rows:
         methods.setdefault(row["method"], {})[row["metric"]] = row
-    return _joined(
+    return joined(
         f"""Are these the runs of the paper? Four seeds that no table uses, all votes, bf16, best epoch; in brackets the
         published mean. {len(rows) - len(differ)} of {len(rows)} comparisons, KL and soft Brier included, agree within
         three standard errors{"; marked ones do not" if differ else ""}.""",
-        _table(
+        table(
             ("method", *COLUMNS.values()),
-            [_row(method, *(_against(found[metric]) for metric in COLUMNS)) for method, found in methods.items()],
+            [table_row(method, *(_against(found[metric]) for metric in COLUMNS)) for method, found in methods.items()],
         ),
         *(["\n".join(map(_reason, differ))] if differ else []),
     )
@@ -224,39 +227,7 @@ PARTS: dict[str, Callable[[Told], str]] = {
     "cpu_loop": cpu_loop,
 }
 
-# --- Markdown ---------------------------------------------------------------------------------------------------------
-
-
-def _joined(*blocks: str) -> str:
-    """Blocks with a line between; tables and lists as they are, texts wrapped."""
-    return "\n\n".join(block if block[0] in "|-" else _wrapped(block) for block in blocks)
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
-
-
-def _table(head: tuple[str, ...], rows: list[str]) -> str:
-    """The first column to the left, numbers to the right."""
-    return "\n".join([_row(*head), "|---" + "|---:" * (len(head) - 1) + "|", *rows])
-
-
-def _row(*cells: object) -> str:
-    return "| " + " | ".join(map(str, cells)) + " |"
-
-
-def _bold(best: bool, *cells: str) -> tuple[str, ...]:
-    return tuple(f"**{cell}**" for cell in cells) if best else cells
-
-
-def _if(parts: list[str], text: str, between: str = ", ") -> str:
-    return text.format(between.join(parts)) if parts else ""
-
 
 def _first(verdict: str) -> str:
     """Without what the rule advises in brackets."""
     return verdict.partition(" ")[0]
-
-
-def _gpu(*names: str) -> str:
-    return " and ".join(name.removeprefix("NVIDIA ") for name in names)

@@ -1,0 +1,58 @@
+"""The README's part on what a look at curvature costs, from the file of the measurement."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from in_markdown import bold, gpu_name, if_any, joined, table, table_row
+
+WAYS = {
+    "ours": "dissensus",
+    "double": "double backward, our rules",
+    "pyhessian": "PyHessian's algorithm",
+    "curvlinops": "curvlinops",
+}
+PRECISIONS = {"tf32": "TF32", "fp32": "fp32"}
+
+
+def curvature(results: Path) -> str:
+    """Seconds and errors by way and precision, and how the cost grows; nothing where nothing was measured."""
+    path = results / "curvature.json"
+    if not path.exists():
+        return ""
+    told = json.loads(path.read_text("utf-8"))
+    result, gpu = told["result"], gpu_name(told["environment"]["machine"]["gpu"])
+    measured = {
+        (precision, way): result[precision][way]
+        for precision in PRECISIONS
+        for way in WAYS
+        if way in result.get(precision, {})
+    }
+    done = {key: row for key, row in measured.items() if "median_s" in row}
+    failed = [
+        f"{WAYS[way]} in {PRECISIONS[precision]}" for (precision, way), row in measured.items() if "failed" in row
+    ]
+    rows = [
+        table_row(WAYS[way], PRECISIONS[precision], *bold(way == "ours", *_cells(row)))
+        for (precision, way), row in done.items()
+    ]
+    growth = result["growth"]
+    told_first = f"""The top eigenvalue to 1 % and a trace from {result["probes"]} probes, for a ResNet-18 on
+    {result["items"]:,} images, on one {gpu}. Errors are against float64; that of the trace is the chance of its probes
+    where those are not ours."""
+    told_last = f"""Seconds grow with the items ({_grown(growth["items"])}) and with the probes
+    ({_grown(growth["probes"])}).""" + if_any(failed, " Did not run there: {}.")
+    head = ("", "precision", "s a model", "eigenvalue off by", "trace off by", "memory")
+    return joined("### Curvature", told_first, table(head, rows), told_last) + "\n"
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    trace = row["trace_error"] if row["trace_error_same_probes"] is None else row["trace_error_same_probes"]
+    return f"{row['median_s']:.1f}", f"{row['top_error']:.2%}", f"{trace:.2%}", f"{row['memory_gb']:.0f} GB"
+
+
+def _grown(seconds: dict[str, dict[str, float]]) -> str:
+    ordered = sorted(seconds.items(), key=lambda pair: int(pair[0]))
+    return ", ".join(f"{row['seconds']:.1f} s for {int(number):,}" for number, row in ordered)

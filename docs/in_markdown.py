@@ -1,0 +1,35 @@
+"""Markdown from what was measured."""
+
+from __future__ import annotations
+
+import textwrap
+
+
+def joined(*blocks: str) -> str:
+    """Blocks with a line between; tables and lists as they are, texts wrapped."""
+    return "\n\n".join(block if block[0] in "|-" else wrapped(block) for block in blocks)
+
+
+def wrapped(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
+
+
+def table(head: tuple[str, ...], rows: list[str]) -> str:
+    """The first column to the left, numbers to the right."""
+    return "\n".join([table_row(*head), "|---" + "|---:" * (len(head) - 1) + "|", *rows])
+
+
+def table_row(*cells: object) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def bold(best: bool, *cells: str) -> tuple[str, ...]:
+    return tuple(f"**{cell}**" for cell in cells) if best else cells
+
+
+def if_any(parts: list[str], text: str, between: str = ", ") -> str:
+    return text.format(between.join(parts)) if parts else ""
+
+
+def gpu_name(*names: str) -> str:
+    return " and ".join(name.removeprefix("NVIDIA ") for name in names)
