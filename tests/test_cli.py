@@ -704,6 +704,7 @@ def test_without_weights_it_is_told_what_is_missing(run, own_data):
     [
         (["diagnose"], "runs holds no runs"),
         (["diagnose", "3f2a"], "no run starts with '3f2a'"),
+        (["diagnose", "."], ". is a folder, and names of runs were expected; say --store ."),
         (["train", "--data", "glyphs", "--ood", "svhn"], "give both"),
         (["train", "--data", "glyphs", "--diagnose", "--ood", "svnh"], "did you mean 'svhn'"),
     ],

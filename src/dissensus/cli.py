@@ -8,6 +8,7 @@ used up and runs are left for the same command to go on with, 130 stopped by Ctr
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 import time
@@ -189,11 +190,12 @@ Target = Annotated[
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command; a user's mistake is one message and exit code 2, never a traceback."""
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        words = sys.argv[1:] if arguments is None else arguments
         code = app(args=words, standalone_mode=False, obj=shlex.join(["dissensus", *words])) or 0
     except DissensusError as error:
-        err.print(f"[bold red]{_kind(error)}:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
+        told = _as_options(str(error), words[0] if words else "")
+        err.print(f"[bold red]{_kind(error)}:[/] {escape(told)}", soft_wrap=True, highlight=False)
         sys.exit(2)
     except Exception as error:
         if not hasattr(error, "exit_code"):  # not a wrong option but a mistake of ours, which deserves its traceback
@@ -208,6 +210,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _kind(error: DissensusError) -> str:
     """The name of the error as it is documented: that of the first public class it belongs to."""
     return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == DissensusError.__module__)
+
+
+def _as_options(told: str, command: str) -> str:
+    """How to name a column, said as the command has it instead of as Python does.
+
+    >>> _as_options("Name the one that holds the label with label=...", "compare")
+    'Name the one that holds the label with --option label=...'
+    >>> _as_options("Name the one that holds the label with label=...", "votes")
+    'Name the one that holds the label with --label ...'
+    """
+    option = r"with --\1 ..." if command == "votes" else r"with --option \1=..."
+    return re.sub(r"\bwith (\w+)=\.\.\.", option, told)
 
 
 @app.callback(invoke_without_command=True)
@@ -438,6 +452,8 @@ def diagnose(
     from dissensus.records import RunStore
 
     kept = RunStore(store)
+    if folders := [name for name in names or [] if Path(name).is_dir()]:
+        raise InputError(f"{folders[0]} is a folder, and names of runs were expected; say --store {folders[0]}.")
     runs = [kept.read(name) for name in ([kept.resolve(name) for name in names] if names else kept.names())]
     if not runs:
         raise InputError(f"{store} holds no runs. Make some with: dissensus compare --store {store}")
@@ -557,6 +573,11 @@ def reproduce(
         _need("report")
         there = wanted.runs or (results / "runs.csv").exists()
         evidence = Evidence.read(results) if there else Evidence({})
+        if foreign := [cell.protocol for cell in evidence.runs.values() if cell.protocol not in told.protocols]:
+            raise InputError(
+                f"{results} holds no results of {told.name}: its runs are of the protocol {foreign[0]!r}, which is of "
+                "another paper. Name that one."
+            )
         _write_paper(evidence, told, folder or results, results, wanted, as_json, quiet)
         return
     _need("train", *([] if plan or runs_only else ["report"]))
@@ -581,10 +602,12 @@ def reproduce(
         _show_plan(told, repeated, now, wanted, out_folder, as_json)
         return
     code = 0
+    evidence = Evidence.read(out_folder) if (out_folder / "runs.csv").exists() and not smoke else Evidence({})
+    if repeated is not None and now is not None and not runs_only:
+        _refuse_loss(len(repeated.loses(evidence)), out_folder, kept.path)
     if repeated is not None and now is not None and not results_only:
         code = _make(repeated, now, end, jobs, width, quiet)
     if not runs_only:
-        evidence = Evidence.read(out_folder) if (out_folder / "runs.csv").exists() and not smoke else Evidence({})
         if repeated is not None and now is not None:
             with _waiting("Collecting", quiet):
                 evidence = repeated.collect(evidence)
@@ -1085,6 +1108,17 @@ def _make(
     left = None if end is None else max(end - time.monotonic(), 1e-6)
     carry_out = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
     return _swept(carry_out, len(now.plans), "images", quiet)
+
+
+def _refuse_loss(runs: int, folder: Path, store: Path) -> None:
+    """Results that cannot be made again from this store are not written over."""
+    if runs:
+        raise InputError(
+            f"{folder} holds results of {_many(runs, 'run')} that {'is' if runs == 1 else 'are'} not in the store "
+            f"{store}, and would lose them. Bring the runs (dissensus runs merge), or give the --store that has them; "
+            "or write elsewhere with --out, make runs alone with --runs-only, or build the page of what is there with "
+            f"--from {folder}."
+        )
 
 
 def _without_training(wanted: Chosen, named: bool = False) -> Chosen:

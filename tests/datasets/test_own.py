@@ -202,6 +202,7 @@ def test_an_empty_cell_in_a_table(votes, tmp_path):
     ("text", "message"),
     [
         ("id,a\ndora,red\n", "must hold numbers, but column 'a' holds String"),
+        ("id,text\ndora,hello\n", "A table of texts belongs to texts, not to inputs."),
         ("id\ndora\n", "there is no other column"),
         ("id,a\n,1\n", "row 0 of .*x.csv has no id in column 'id'"),
         ("id,a\ndora,1,2,3\n", "cannot be read as a table"),

@@ -20,8 +20,14 @@ class Chosen:
 
 
 def places_of(paper: Paper) -> list[str]:
-    """What runs can be asked for by: tables, figures and experiments."""
-    return sorted({*paper.places, *(one.name for one in paper.experiments)})
+    """What runs can be asked for by: tables, figures and experiments.
+
+    >>> from dissensus.experiment.papers import read_paper
+    >>> [name for name in places_of(read_paper("basins")) if name.startswith("figure")][8:]
+    ['figure9', 'figure10', 'figure11', 'figure12']
+    """
+    names = {*paper.places, *(one.name for one in paper.experiments)}
+    return sorted(names, key=lambda name: (name.rstrip("0123456789"), len(name), name))  # figure2 before figure10
 
 
 def choose(paper: Paper, only: Sequence[str] = (), protocol: str | None = None) -> Chosen:

@@ -171,6 +171,14 @@ def test_damage_within_a_good_archive_is_told(evidence: Evidence, tmp_path: Path
             Evidence.read(tmp_path)
 
 
+def test_files_that_do_not_belong_together_are_told(evidence: Evidence, tmp_path: Path) -> None:
+    evidence.write(tmp_path)
+    rows = (tmp_path / "runs.csv").read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "runs.csv").write_text("".join(rows[:1]), "utf-8")
+    with pytest.raises(StoreError, match=r"do not belong together \(.* not which training that is\)\. Take all four"):
+        Evidence.read(tmp_path)
+
+
 def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"is no folder; one with the results of a paper was expected: runs\.csv"):
         Evidence.read(tmp_path / "nowhere")

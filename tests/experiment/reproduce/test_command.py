@@ -69,3 +69,21 @@ def test_without_a_gpu_it_says_what_can_be_done(tmp_path: Path, capsys: pytest.C
     code, said = told(capsys, "basins", "--only", "table1", "--seeds", "0", "--store", str(tmp_path))
     assert code == 2
     assert "25 runs of basins are left, which need a CUDA GPU, and this machine has none" in said
+
+
+def test_results_whose_runs_are_not_here_are_not_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not OFFICIAL["cifar10h"].there:
+        pytest.skip("DISSENSUS_DATA names no folder with cifar10h")
+    from dissensus.experiment.papers import Evidence
+    from dissensus.experiment.reproduce import Reproduction
+
+    Evidence({}).write(tmp_path / "results")
+    monkeypatch.setattr(Reproduction, "loses", lambda self, before: ["one", "two"])
+    words = ["--results-only", "--store", str(tmp_path / "runs"), "--out", str(tmp_path / "results")]
+    code, said = told(capsys, "basins", *words)
+    assert code == 2
+    assert "holds results of 2 runs that are not in the store" in said
+    assert "Bring the runs (dissensus runs merge)" in said
+    assert not (tmp_path / "results" / "index.html").exists()

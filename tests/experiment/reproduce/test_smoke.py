@@ -236,6 +236,26 @@ def test_what_is_done_is_done(smoked: Path, capsys: pytest.CaptureFixture[str]) 
     assert {one["experiment"] for one in told["experiments"]} >= {"sweep", "barrier-control", "audited-sweep"}
 
 
+def test_results_are_not_lost_to_a_store_that_has_not_their_runs(
+    repeated: Reproduction, evidence: Evidence, paper: Paper, tmp_path: Path
+) -> None:
+    assert repeated.loses(evidence) == []
+    elsewhere = Reproduction.open(paper, smoke(), RunStore(tmp_path / "runs"))
+    assert set(elsewhere.loses(evidence)) == set(evidence.runs)
+    assert elsewhere.loses(Evidence({})) == []
+    replanned = Evidence({f"x{run}": cell for run, cell in evidence.runs.items()})
+    assert elsewhere.loses(replanned) == []  # they are no longer planned so
+
+
+def test_results_of_another_paper_are_refused(smoked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", "soft-labels", "--from", str(smoked), "--out", str(tmp_path)])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "holds no results of soft-labels: its runs are of the protocol" in said
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_setting_is_small() -> None:
     assert smoke().effort.made_up
     assert smoke().source.name == "glyphs"

@@ -81,7 +81,13 @@ def read(folder: str | os.PathLike[str]) -> Evidence:
     histories = _read(home / HISTORY, ["run"], _histories)
     lines = _read(home / CURVES, [*_SUBJECT, "x", "y"], _lines)
     cells = {run: cell for run, (cell, _) in runs.items()}
-    return Evidence(cells, {run: told for run, (_, told) in runs.items()}, findings, dict(histories), lines)
+    try:
+        return Evidence(cells, {run: told for run, (_, told) in runs.items()}, findings, dict(histories), lines)
+    except InputError as error:
+        raise StoreError(
+            f"the files of {home} do not belong together ({str(error).rstrip('.')}). Take all four from where they "
+            "came from again, or collect them anew from the store of the runs."
+        ) from None
 
 
 def _trainings(_: Row, rows: Iterable[Row]) -> Iterator[tuple[str, tuple[Cell, dict[str, Any]]]]:

@@ -156,6 +156,11 @@ class Reproduction:
             else:
                 spent += seconds or 0.0
 
+    def loses(self, before: Evidence) -> list[str]:
+        """Runs that results tell of, that are still planned so, and of which :meth:`collect` would find nothing."""
+        planned = {plan.name for plan in self.plans.values()}
+        return [run for run in before.runs if run in planned and run not in self.store]
+
     def collect(self, before: Evidence | None = None) -> Evidence:
         """What was measured in all runs of the paper that are in the store, and nothing that was ``before``."""
         from dissensus.experiment.reproduce.collect import collect

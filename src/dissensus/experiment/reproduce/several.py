@@ -112,6 +112,10 @@ class Several:
             )
         return made
 
+    def loses(self, before: Evidence) -> list[str]:
+        """None: what was there before stays."""
+        return []
+
     def collect(self, before: Evidence | None = None) -> Evidence:
         """What was measured in all runs of the paper that are in the store, and what was ``before``.
 
