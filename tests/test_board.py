@@ -34,6 +34,12 @@ def drawn(width, *events):
     return console.file.getvalue()
 
 
+def test_runs_that_differ_are_told_apart():
+    assert board.name_of(event("done", votes="all")) == "soft, seed 0"
+    assert board.name_of(event("done", hold=10)) == "soft, 5 votes, held for 10 epochs, seed 0"
+    assert board.name_of(event("done", votes="all", reordered=True)) == "soft, seed 0, reordered"
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_table_fits_its_terminal(width):
     lines = drawn(width, *SWEEP).splitlines()

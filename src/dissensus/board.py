@@ -54,7 +54,8 @@ class Standing:
 def name_of(event: Event) -> str:
     """A run as a person knows it."""
     votes = "" if event.votes == "all" else f", {event.votes} votes"
-    return f"{event.method}{votes}, seed {event.seed}"
+    hold = "" if event.hold == 1 else f", held for {event.hold} epochs"
+    return f"{event.method}{votes}{hold}, seed {event.seed}{', reordered' if event.reordered else ''}"
 
 
 def line_of(event: Event, standing: Standing) -> str | None:

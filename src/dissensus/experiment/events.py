@@ -32,6 +32,8 @@ class Event:
     looking: float | None = None  # seconds that were spent inside its model, once it is done
     rate: float | None = None  # training items a second
     sweep_left: float | None = None  # seconds that the whole sweep will take from now on
+    hold: int = 1  # epochs that a label is kept
+    reordered: bool = False  # whether its batches come in another order than those of its seed
 
     @property
     def seconds_left(self) -> float | None:
@@ -79,4 +81,5 @@ class Teller:
 
 def event_of(plan: Plan, kind: Kind, message: str = "") -> Event:
     """Of a run about which nothing more is known."""
-    return Event(kind, plan.name, plan.method, plan.seeds.split, plan.votes, plan.recipe.epochs, message=message)
+    told = plan.name, plan.method, plan.seeds.split, plan.votes, plan.recipe.epochs
+    return Event(kind, *told, message=message, hold=plan.hold, reordered=plan.seeds.order != plan.seeds.split)
