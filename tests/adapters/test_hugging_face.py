@@ -198,3 +198,8 @@ def test_mistakes_are_told(model, tokenizer, items, tmp_path: Path) -> None:
         VotesTrainer(model, args, train_dataset=items, compute_loss_func=print, deliver=deliver)
     with pytest.raises(InputError, match="must be mappings, such as a tokenizer gives, but item 3 is of type tuple"):
         Unlabelled([(1, 2)] * N, N)[0, 3]
+    two = Soft(np.full((N, 2), 0.5))
+    with pytest.raises(
+        InputError, match="the model tells 3 classes apart, but the votes have 2; make it with num_labe"
+    ):
+        VotesTrainer(model, args, train_dataset=items, processing_class=tokenizer, deliver=two).train()

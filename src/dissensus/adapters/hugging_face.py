@@ -56,7 +56,8 @@ class DeliversVotes:
     def __init__(self, *arguments: Any, deliver: Delivery, **options: Any) -> None:
         if options.get("compute_loss_func") is not None:
             raise InputError("compute_loss_func and deliver both say what the loss is; give one of them.")
-        super().__init__(*arguments, **options, compute_loss_func=VotesLoss(deliver.multilabel))  # type: ignore[call-arg]
+        loss = VotesLoss(deliver.multilabel, deliver.n_classes)
+        super().__init__(*arguments, **options, compute_loss_func=loss)  # type: ignore[call-arg]
         trainer: Any = self
         trainer.train_dataset = Unlabelled(trainer.train_dataset, deliver.n_items)
         trainer.data_collator = LabelsWithBatch(trainer.data_collator, deliver)
@@ -125,13 +126,19 @@ class VotesLoss:
     0.91
     """
 
-    def __init__(self, multilabel: bool = False) -> None:
+    def __init__(self, multilabel: bool = False, n_classes: int | None = None) -> None:
+        self.n_classes = n_classes
         self.of = F.binary_cross_entropy_with_logits if multilabel else F.cross_entropy
 
     def __call__(self, outputs: Any, labels: torch.Tensor | None, num_items_in_batch: Any = None) -> torch.Tensor:
         if labels is None:
             raise InputError("there are no labels to compute a loss from.")
         logits = (outputs["logits"] if isinstance(outputs, Mapping) else outputs.logits).float()
+        if self.n_classes is not None and logits.shape[-1] != self.n_classes:
+            raise InputError(
+                f"the model tells {logits.shape[-1]} classes apart, but the votes have {self.n_classes}; "
+                f"make it with num_labels={self.n_classes}."
+            )
         rows = labels.ndim == 2
         mean = self.of(logits, labels.to(logits.dtype) if rows else labels)
         if num_items_in_batch is None:
