@@ -42,6 +42,12 @@ def test_published_numbers_are_overlaid_where_there_are_any(drawn, basins):
         assert set(shown) <= set(told)
 
 
+def test_every_figure_says_what_is_up(drawn):
+    for place, one in drawn.items():
+        first = one.figure.axes[0]
+        assert first.get_ylabel() or {"↑", "↓"} & set(first.get_title(loc="left")), place
+
+
 def test_texts_tell_what_is_seen(drawn):
     for one in drawn.values():
         assert len(one.alt) > 60

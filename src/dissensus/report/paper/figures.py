@@ -350,6 +350,7 @@ def _agreement(evidence: Evidence, paper: Paper, place: str, panels: Mapping[str
             if found[title][method]:
                 said.append(f"{title}, {method} {told_mean(found[title][method])}{_also(told)}")
         ax.set_title(title)
+    axes[0].set_ylabel("between models of two seeds")
     legend(figure, axes[0], published=True)
     return Drawn(
         figure,
