@@ -79,10 +79,11 @@ def test_the_papers_own_test_on_our_seeds(side, alternative):
     evidence = Evidence.from_rows(rows({"soft": soft, "sls": sls}))
     told = PValue(0.03, False, "soft", side, 5)
     found = p_of(evidence, Subject("soft_nll", "sls"), told)
-    assert found == pytest.approx(scipy_stats.wilcoxon(sls, soft, alternative=alternative, method="exact").pvalue)
+    assert found.p == pytest.approx(scipy_stats.wilcoxon(sls, soft, alternative=alternative, method="exact").pvalue)
     few = p_of(evidence, Subject("soft_nll", "sls"), told, 5)
     reference = scipy_stats.wilcoxon(sls[:5], soft[:5], alternative=alternative, method="exact").pvalue
-    assert few == pytest.approx(reference)
+    assert few.p == pytest.approx(reference)
+    assert (found.seeds, few.seeds) == (6, 5)
 
 
 def test_a_test_takes_the_seeds_that_both_have():

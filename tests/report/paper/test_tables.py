@@ -53,7 +53,12 @@ def test_seeds_of_the_paper_where_it_has_five(tables):
 def test_few_seeds_are_told_once_and_by_their_number(whole, basins):
     two = whole.only({run for run, cell in whole.runs.items() if cell.seed < 2})
     names = [line.name for line in paper_tables(two, basins)["table1"].lines if line.group == "sls"]
-    assert names[:3] == ["published", "measured, 2 of the seeds 0–4", "p, published"]
+    assert names == ["published", "measured, 2 of the seeds 0–4", "p, published", "p, measured, 2 of the seeds 0–4"]
+
+
+def test_p_values_of_all_seeds_say_how_many(tables):
+    names = [line.name for line in tables["table1"].lines if line.group == "sls" and line.kind == "test"]
+    assert names == ["p, published", "p, measured, seeds 0–4", "p, measured, 10 seeds"]
 
 
 def test_p_values_beside_the_published_ones_after_holm_over_the_table(tables, whole):

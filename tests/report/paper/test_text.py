@@ -15,3 +15,9 @@ def test_numbers_of_the_text_in_the_order_of_the_figures(whole, basins):
     assert "seeds" in first.boxes[2].detail  # lowest to highest, as the paper has it
     barrier = next(line for line in table.lines if line.group == "Figure 11")
     assert barrier.boxes[0].text == "2.0500"
+
+
+def test_the_head_says_how_many_seeds_there_are(whole, basins):
+    two = whole.only({run for run, cell in whole.runs.items() if cell.seed < 2})
+    assert text_table(whole, basins).head[3] == "measured, seeds 0–4"
+    assert text_table(two, basins).head[3] == "measured, 2 of the seeds 0–4"

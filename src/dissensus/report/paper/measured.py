@@ -183,12 +183,29 @@ def gap(ours: Measured, published: Number) -> Gap | None:
     return Gap(ours.mean - published.mean, float(np.hypot(own, theirs)))
 
 
+def few_in_words(there: int) -> str:
+    """As many of the paper's seeds as there are.
+
+    >>> few_in_words(5), few_in_words(2)
+    ('seeds 0–4', '2 of the seeds 0–4')
+    """
+    return f"{'' if there == FEW else f'{there} of the '}seeds 0–{FEW - 1}"
+
+
 def higher_is_better(metric: str) -> bool:
     """Of metrics and of AUROC; of other diagnostics no direction is promised."""
     return bool(METRICS[metric].higher_is_better) if metric in METRICS else metric.endswith("_auroc")
 
 
-def p_of(evidence: Evidence, subject: Subject, told: PValue, seeds: int | None = None) -> float | None:
+@dataclass(frozen=True)
+class Paired:
+    """A p-value, and over how many paired seeds."""
+
+    p: float
+    seeds: int
+
+
+def p_of(evidence: Evidence, subject: Subject, told: PValue, seeds: int | None = None) -> Paired | None:
     """The p-value of the paper's own test on our seeds: paired, exact, on the side that it took; None below two."""
     ours = measured(evidence, subject)
     other = measured(evidence, replace(subject, method=told.against))
@@ -199,4 +216,4 @@ def p_of(evidence: Evidence, subject: Subject, told: PValue, seeds: int | None =
         return None
     better: Literal["greater", "less"] = "greater" if higher_is_better(subject.metric) else "less"
     a, b = ([one.values[seed] for seed in shared] for one in (ours, other))
-    return wilcoxon(a, b, better if told.side == "one-sided" else "two-sided").pvalue
+    return Paired(wilcoxon(a, b, better if told.side == "one-sided" else "two-sided").pvalue, len(shared))

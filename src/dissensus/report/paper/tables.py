@@ -21,7 +21,7 @@ from dissensus.report.paper.grid import (
     title_of,
     votes_in_words,
 )
-from dissensus.report.paper.measured import FEW, Gap, Measured, Subject, gap, measured, p_of
+from dissensus.report.paper.measured import FEW, Gap, Measured, Paired, Subject, few_in_words, gap, measured, p_of
 from dissensus.report.tables import number, p_value
 from dissensus.stats import holm
 
@@ -153,7 +153,7 @@ class _Sheet:
                 if most == before:  # nothing, or the line before again
                     continue
                 before = most
-                said = f"{'' if most == FEW else f'{most} of the '}seeds 0–{FEW - 1}" if seeds else f"{most} seeds"
+                said = few_in_words(most) if seeds else f"{most} seeds"
                 boxes = [
                     Box() if address is None else self._box(address, one, most, compare=not of)
                     for address, one in zip(here, found, strict=True)
@@ -161,11 +161,15 @@ class _Sheet:
                 yield Line(name, f"measured{of}, {said}", tuple(boxes))
         if any(address in self.tests for address in here):
             yield Line(name, "p, published", tuple(map(self._p_published, here)), "test")
+            before = 0
             for seeds in (FEW, None) if self.few() else (None,):
-                said = f"seeds 0–{FEW - 1}" if seeds else "all seeds"
-                boxes = [self._p_measured(address, seeds) for address in here]
-                if any(one.text != "–" for one in boxes):
-                    yield Line(name, f"p, measured, {said}", tuple(boxes), "test")
+                tested = [self.tests.get(address, {}).get(seeds) if address is not None else None for address in here]
+                most = max((one.seeds for one, _ in filter(None, tested)), default=0)
+                if most == before:
+                    continue
+                before = most
+                said = few_in_words(most) if seeds else f"{most} seeds"
+                yield Line(name, f"p, measured, {said}", tuple(map(_p_measured, tested)), "test")
 
     def readings(self, row: tuple[Any, ...]) -> Iterator[Line]:
         name = self.row_words(row)
@@ -216,15 +220,15 @@ class _Sheet:
 
     # --- tests
 
-    def _tests(self) -> dict[Address, dict[int | None, tuple[float, float]]]:
+    def _tests(self) -> dict[Address, dict[int | None, tuple[Paired, float]]]:
         """Every p-value that the table has: on all seeds and on the first few, plain and after Holm over the table."""
         told = {a: p for a, p in self.paper.published.p_values.items() if a.place == self.place}
-        found: dict[Address, dict[int | None, tuple[float, float]]] = {address: {} for address in told}
+        found: dict[Address, dict[int | None, tuple[Paired, float]]] = {address: {} for address in told}
         for seeds in (None, FEW):
             plain = {address: p_of(self.evidence, Subject.of(address), p, seeds) for address, p in told.items()}
-            known = {address: p for address, p in plain.items() if p is not None}
-            for (address, p), adjusted in zip(known.items(), holm(list(known.values())), strict=True):
-                found[address][seeds] = (p, float(adjusted))
+            known = {address: one for address, one in plain.items() if one is not None}
+            for (address, one), adjusted in zip(known.items(), holm([one.p for one in known.values()]), strict=True):
+                found[address][seeds] = (one, float(adjusted))
         return found
 
     def _p_published(self, address: Address | None) -> Box:
@@ -232,10 +236,6 @@ class _Sheet:
         if told is None:
             return Box()
         return Box(("≥ " if told.at_least else "") + f"{told.value:g}")
-
-    def _p_measured(self, address: Address | None, seeds: int | None) -> Box:
-        found = self.tests.get(address, {}).get(seeds) if address is not None else None
-        return Box() if found is None else Box(p_value(found[0]), f"Holm {p_value(found[1])}")
 
     # --- records
 
@@ -261,12 +261,12 @@ class _Sheet:
         told = self.paper.published.p_values.get(address)
         if told is None:
             return {}
-        p, adjusted = self.tests[address].get(seeds, (None, None))
+        one, adjusted = self.tests[address].get(seeds, (None, None))
         bound = ">= " if told.at_least else ""
         return {
             "against": told.against,
             "side": told.side,
-            "p": p,
+            "p": None if one is None else one.p,
             "p_holm": adjusted,
             "p_published": f"{bound}{told.value:g}",
         }
@@ -274,6 +274,10 @@ class _Sheet:
 
 def _named(address: Address) -> dict[str, Any]:
     return {part: value for part, value in asdict(address).items() if part != "seeds"}
+
+
+def _p_measured(found: tuple[Paired, float] | None) -> Box:
+    return Box() if found is None else Box(p_value(found[0].p), f"Holm {p_value(found[1])}")
 
 
 def _which(seeds: int | None) -> str:

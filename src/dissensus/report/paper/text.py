@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dissensus.report.paper.differences import in_words
 from dissensus.report.paper.grid import Box, Grid, Line, box, digits_of, record, votes_in_words
-from dissensus.report.paper.measured import FEW, Measured, Subject, gap, measured
+from dissensus.report.paper.measured import FEW, Measured, Subject, few_in_words, gap, measured
 from dissensus.report.tables import number
 
 if TYPE_CHECKING:
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from dissensus.experiment.papers.evidence import Evidence
 
 VOTES = (5, 10, 25, 50)
-HEAD = ("", "", "published", f"measured, seeds 0–{FEW - 1}", "measured, all seeds", "last epoch", "audited")
 
 
 def text_table(evidence: Evidence, paper: Paper) -> Grid:
     """A line a number: published, measured, at the last epoch, and under the audited protocol."""
     lines: list[Line] = []
     records: list[dict[str, Any]] = []
+    few = 0
     for address in _addresses(paper):
         for subject in _subjects(address):
             found = measured(evidence, subject)
+            few = max(few, len(found.first(FEW).seeds))
             lines.append(_line(evidence, paper, address, subject, found))
             records.append(record(found, **asdict(subject), place=address.place, **_told(paper, address)))
     notes = (
@@ -33,7 +34,8 @@ def text_table(evidence: Evidence, paper: Paper) -> Grid:
         "votes, all of ours are shown.",
     )
     missing = "" if any(told["mean"] is not None for told in records) else "not run yet"
-    return Grid("text", "Numbers of the text and of the figures", HEAD, tuple(lines), tuple(records), notes, missing)
+    head = ("", "", "published", f"measured, {few_in_words(few)}", "measured, all seeds", "last epoch", "audited")
+    return Grid("text", "Numbers of the text and of the figures", head, tuple(lines), tuple(records), notes, missing)
 
 
 def _addresses(paper: Paper) -> list[Address]:
