@@ -13,6 +13,7 @@ import pytest
 
 from dissensus import cli
 from dissensus.cli import main
+from dissensus.records import RunStore
 
 
 @pytest.fixture
@@ -137,6 +138,25 @@ def test_a_plan_file_and_options_that_override_it(run, own_data):
     assert [panel["votes"] for panel in told["panels"]] == ["2 votes an item", "all votes"]
     assert told["setting"]["recipe.epochs"] == 1
     assert told["setting"]["recipe.lr"] == 0.05
+
+
+def test_votes_are_drawn_as_asked_for_and_as_a_plan_says_it(run, own_data):
+    (own_data / "plan.toml").write_text(
+        'votes = 3\ndraw = "resample"\nmethods = ["soft"]\nseeds = 1\n[recipe]\nepochs = 1\n'
+        '[data]\nvotes = "labels.csv"\ninputs = "features.npy"\n'
+    )
+    options = (*OWN, "--per-item", 3, "--methods", "soft", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+    for store, arguments in {
+        "default": options,
+        "subsample": (*options, "--draw", "subsample"),
+        "resample": (*options, "--draw", "resample"),
+        "plan": ("plan.toml", "--jobs", 1),
+    }.items():
+        assert run("compare", *arguments, "--store", store)[0] == 0
+    made = {store: next(iter(RunStore(store))) for store in ("default", "subsample", "resample", "plan")}
+    assert made["default"] == made["subsample"] != made["resample"] == made["plan"]
+    assert RunStore("plan").read(made["plan"]).plan["draw"] == "resample"
+    assert run("compare", *options, "--per-item", 9, "--draw", "resample", "--store", "more")[0] == 0  # items have 5
 
 
 def test_train_keeps_features_on_request(run, own_data):
@@ -419,6 +439,8 @@ COMPARE_MISTAKES = {
     "inputs and texts": ([*OWN, "--texts", "labels.csv"], "votes and inputs, or votes and texts"),
     "votes of ones own": (["--data", "hs-brexit", "--votes", "labels.csv"], "give --inputs or --texts"),
     "more votes than there are": ([*OWN, "--per-item", "9"], "9 are asked for"),
+    "too few to draw from": ([*OWN, "--per-item", "9"], "draw with replacement: --draw resample"),
+    "unknown draw": ([*OWN, "--draw", "sample"], 'draw must be "subsample" or "resample"'),
     "no number": ([*OWN, "--per-item", "few"], "whole numbers"),
     "no seeds": ([*OWN, "--seeds", "0"], "seeds"),
     "unknown model": ([*OWN, "--model", "mpl"], "did you mean 'mlp'"),

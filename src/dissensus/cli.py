@@ -111,6 +111,15 @@ VotesOrK = Annotated[
 PerItem = Annotated[
     str | None, typer.Option("--per-item", metavar="K,...", help="How many votes an item to train on: 5,10,all.")
 ]
+DrawAs = Annotated[
+    str | None,
+    typer.Option(
+        "--draw",
+        metavar="subsample|resample",
+        help="How K votes come from an item's own. subsample, the default: K of them, none twice, as if fewer people "
+        "had been asked; an item needs at least K. resample: K draws with replacement, so an item may have fewer.",
+    ),
+]
 Inputs = Annotated[
     str | None, typer.Option("--inputs", metavar="FILE|FOLDER", help="Your features (.npy, .npz, ...) or images.")
 ]
@@ -305,6 +314,7 @@ def train(
     method: Annotated[str | None, typer.Option("--method", help="How the votes are delivered.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0)] = None,
     per_item: PerItem = None,
+    draw: DrawAs = None,
     model: Model = None,
     encoder: EncoderAt = None,
     epochs: Epochs = None,
@@ -342,6 +352,7 @@ def train(
         methods=[method] if method else None if plan else ["multipass"],
         seeds=None if seed is None else [seed],
         votes=votes_an_item,
+        draw=draw,
         model=_model(model, encoder),
         recipe=_recipe(recipe, epochs),
         split=None if select is None else {"select": select},
@@ -382,6 +393,7 @@ def compare(
         str | None, typer.Option("--seeds", metavar="N|A,B,...", help="So many seeds, or a list of seeds.")
     ] = None,
     per_item: PerItem = None,
+    draw: DrawAs = None,
     model: Model = None,
     encoder: EncoderAt = None,
     epochs: Epochs = None,
@@ -416,6 +428,7 @@ def compare(
         methods=_listed(methods),
         seeds=_seeds(seeds),
         votes=_votes_an_item(votes, per_item),
+        draw=draw,
         model=_model(model, encoder),
         recipe=_recipe(recipe, epochs),
         split=None if select is None else {"select": select},

@@ -80,7 +80,7 @@ def vote_mistakes(data: Dataset, numbers: Iterable[Literal["all"] | int], draw: 
                 ("votes",),
                 f"votes: {number} are asked for, but item {data.votes.items[least].item()!r} has {have[least]} "
                 f"({int((have < number).sum())} of {len(have)} items have fewer than {number}). Ask for {have[least]} "
-                'or fewer, or for "all", or say draw = "resample" in a plan, which draws with replacement.',
+                'or fewer, or for "all", or draw with replacement: --draw resample, or draw = "resample" in a plan.',
             )
 
 
