@@ -38,6 +38,7 @@ def test_runs_that_differ_are_told_apart():
     assert board.name_of(event("done", votes="all")) == "soft, seed 0"
     assert board.name_of(event("done", hold=10)) == "soft, 5 votes, held for 10 epochs, seed 0"
     assert board.name_of(event("done", votes="all", reordered=True)) == "soft, seed 0, reordered"
+    assert board.name_of(event("done", votes="all", protocol="audited")) == "soft, seed 0 (audited)"
 
 
 @pytest.mark.parametrize("width", [80, 120])

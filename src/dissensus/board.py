@@ -55,7 +55,8 @@ def name_of(event: Event) -> str:
     """A run as a person knows it."""
     votes = "" if event.votes == "all" else f", {event.votes} votes"
     hold = "" if event.hold == 1 else f", held for {event.hold} epochs"
-    return f"{event.method}{votes}{hold}, seed {event.seed}{', reordered' if event.reordered else ''}"
+    protocol = f" ({event.protocol})" if event.protocol else ""
+    return f"{event.method}{votes}{hold}, seed {event.seed}{', reordered' if event.reordered else ''}{protocol}"
 
 
 def line_of(event: Event, standing: Standing) -> str | None:

@@ -34,6 +34,7 @@ class Event:
     sweep_left: float | None = None  # seconds that the whole sweep will take from now on
     hold: int = 1  # epochs that a label is kept
     reordered: bool = False  # whether its batches come in another order than those of its seed
+    protocol: str = ""  # of a paper, where one is repeated
 
     @property
     def seconds_left(self) -> float | None:

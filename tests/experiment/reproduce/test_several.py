@@ -13,6 +13,7 @@ import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.cli import main
+from dissensus.experiment.events import Event
 from dissensus.experiment.papers import Cell, Evidence, read_paper
 from dissensus.experiment.reproduce import Several, opened, protocols_like
 from dissensus.experiment.reproduce.several import TRIED
@@ -64,6 +65,14 @@ def test_tables_and_experiments_choose_trainings(here: Several) -> None:
     assert len(here.wanted(["figure1"], seeds={0})) == 10
     with pytest.raises(InputError, match="unknown table, figure or experiment 'figure11'"):
         here.wanted(["figure11"])
+
+
+def test_progress_names_the_data_set_and_model_of_a_run(here: Several) -> None:
+    heard: list[Event] = []
+    here.carry_out(here.standing(here.wanted()), progress=heard.append)
+    assert {event.run: event.protocol for event in heard} == {
+        plan.name: cell.protocol for cell, plan in here.plans.items()
+    }
 
 
 def test_protocols_by_data_set_and_by_model() -> None:

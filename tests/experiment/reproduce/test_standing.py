@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from torch import nn
 
+from dissensus.experiment.events import event_of
 from dissensus.experiment.papers import Cell
+from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce import Reproduction, Standing, counts
 from dissensus.experiment.reproduce.lines import Models
 from dissensus.experiment.reproduce.look import Look
 from dissensus.experiment.reproduce.standing import times
+from dissensus.experiment.sweep import Outcome
 from dissensus.records import RunStore, write_run
 
 PLAIN = Cell("published", "majority", "all", 1, 0)
@@ -132,3 +135,12 @@ def test_lines_are_begun_only_if_all_of_them_fit(here: Reproduction) -> None:
     assert set(here._postponed(now, 100.0)) == {cell for cell in cells if cell.seed == 1}
     assert list(here._postponed(now, 1000.0)) == []
     assert list(here._postponed(now, 40.0)) == []  # no call of this length has time for them
+
+
+def test_what_fails_is_told_with_its_protocol(here: Reproduction, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compare(plans: list[Plan], *_: object, **how: object) -> Outcome:
+        return Outcome((), (), tuple(event_of(plan, "failed", "it diverged") for plan in plans))
+
+    monkeypatch.setattr("dissensus.experiment.reproduce.reproduction.compare", compare)
+    outcome = here.carry_out(now_of(here, PLAIN, replace(PLAIN, protocol="audited")))
+    assert [event.protocol for event in outcome.failed] == ["published", "audited"]

@@ -11,7 +11,7 @@ from dissensus.base.arrays import Labels
 from dissensus.base.errors import InputError, unknown
 from dissensus.datasets import Dataset
 from dissensus.experiment.chosen import places_of
-from dissensus.experiment.events import Progress
+from dissensus.experiment.events import Event, Progress
 from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.lines import Models, drawn, joined, lines_of
@@ -111,13 +111,18 @@ class Reproduction:
             self.store.remove(now.plans[cell].name)
         later = set(self._postponed(now, budget))
         chosen = [plan for cell, plan in now.plans.items() if cell not in later]
+        protocols = {plan.name: cell.protocol for cell, plan in now.plans.items()}
+
+        def named(event: Event) -> Event:
+            return replace(event, protocol=protocols[event.run])
+
         try:
             outcome = compare(
                 chosen,
                 self.setting.source,
                 self.store,
                 jobs,
-                progress,
+                None if progress is None else lambda event: progress(named(event)),
                 width=width,
                 budget=budget,
                 say=say,
@@ -125,7 +130,8 @@ class Reproduction:
             )
         finally:
             self.forget_models()
-        return replace(outcome, left=(*outcome.left, *(now.plans[cell].name for cell in later)))
+        left = (*outcome.left, *(now.plans[cell].name for cell in later))
+        return replace(outcome, failed=tuple(map(named, outcome.failed)), left=left)
 
     def forget_models(self) -> None:
         """Delete weights that no line needs any more."""
