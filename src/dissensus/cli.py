@@ -1181,7 +1181,7 @@ def _write_paper(
     from dissensus.experiment.claims import answer, enough_by_set, judge_claims, read_claims, rules
     from dissensus.experiment.studies import studies_of
     from dissensus.report.paper import page_of, read_notes
-    from dissensus.report.paper.ledger import SIGNS
+    from dissensus.report.paper.ledger import legend, sign
 
     with _waiting("Judging", quiet):
         ledger = judge_claims(evidence, paper)
@@ -1221,10 +1221,9 @@ def _write_paper(
     title = f"{paper.title}, from {_many(len(evidence.runs), 'run')}"
     if len(views) > len(claims):  # a line a data set and model that was run
         run = [view for view in views if any(row.seeds for row in ledger.under(view))]
-        rows = [[view, *(SIGNS[ledger.row(claim, view).verdict] for claim in claims)] for view in run]
+        rows = [[view, *(sign(ledger.row(claim, view)) for claim in claims)] for view in run]
         _show_table(title, ["", *claims], rows)
-        legend = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
-        out.print("\n".join(["", *map(escape, titled.values()), legend]), highlight=False)
+        out.print("\n".join(["", *map(escape, titled.values()), legend()]), highlight=False)
     else:
         rows = [[titled[claim], *(ledger.row(claim, view).verdict for view in views)] for claim in claims]
         _show_table(title, ["claim", *views], rows)

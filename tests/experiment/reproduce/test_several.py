@@ -96,6 +96,17 @@ def test_everything_is_rebuilt_from_results_alone(smoked: Path, tmp_path: Path) 
         assert filecmp.cmp(smoked / name, again / name, shallow=False), name
 
 
+def test_the_terminal_tells_undecided_from_nothing_planned(
+    smoked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("--from", str(smoked), "--out", str(tmp_path), "--quiet") == 0
+    told = capsys.readouterr().out
+    signs = {words[0]: words[1:] for line in told.splitlines() if (words := line.split())}
+    assert signs[SMALL][-3:] == ["–", "–", "–"]  # A4 to A6
+    assert "–" not in signs[SWEPT]
+    assert "? undecided, – nothing planned" in told
+
+
 def test_what_the_runs_say_of_a_study_is_read_with_them(smoked: Path, tmp_path: Path) -> None:
     found = STUDIES["coverage"].read(smoked / "studies")
     assert found is not None

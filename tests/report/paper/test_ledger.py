@@ -45,8 +45,9 @@ def test_cells_stand_side_by_side_under_all_views(shown, judged):
 
 def test_not_run_is_told_from_undecided(shown, basins, judged):
     by_name = {claim.name: claim for claim in shown}
-    assert by_name["B9"].early[1] == "not run"
+    assert by_name["B9"].early[1] == "nothing planned"
+    assert by_name["B9"].planned == (True, False, True, False)
     assert by_name["B9"].early[0] == ""
     nothing = claims_of(judge_claims(Evidence({}, {}), basins), {})
-    assert {word for claim in nothing for word in claim.early} == {"not run", ""}
+    assert {word for claim in nothing for word in claim.early} == {"nothing planned", "not run", ""}
     assert [claim.name for claim in nothing if "" in claim.early] == ["B13"]  # needs no run

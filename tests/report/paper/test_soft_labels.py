@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +17,7 @@ from dissensus.report.paper import page_of, write_paper_page, write_soft_labels_
 from dissensus.report.paper.beside import KINDS, read_beside
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.grid import to_csv
+from dissensus.report.paper.ledger import legend, sign
 from dissensus.report.paper.soft_labels.studies import coverage_curves, study_table
 from dissensus.report.paper.soft_labels.tables import abstract_table, enough_table, protocol_table
 
@@ -119,6 +121,20 @@ def test_a_page_without_a_single_run_says_so(tmp_path: Path) -> None:
     assert page.count("Not run yet") >= 3
     assert "Nothing was run yet" in page
     assert "How many votes an item are enough is not known yet" in page
+
+
+def test_where_nothing_is_planned_the_page_and_the_signs_say_so(evidence: Evidence, tmp_path: Path) -> None:
+    ledger = judge_claims(evidence, PAPER)
+    page = write_soft_labels_page(evidence, ledger, PAPER, tmp_path).read_text("utf-8")
+    line = page.partition('<a href="#table1-hs-brexit-frozen">')[2].partition("</tr>")[0]
+    cells = re.findall(r"<td>(.*?)</td>", line)
+    claims = [row.claim for row in ledger.under("hs-brexit-frozen")]
+    assert [claim for claim, cell in zip(claims, cells, strict=True) if ">–<" in cell] == ["A4", "A5", "A6"]
+    assert "not run" not in line
+    assert "– nothing planned" in page
+    assert {sign(ledger.row(claim, "hs-brexit-frozen")) for claim in ("A4", "A5", "A6")} == {"–"}
+    assert sign(ledger.row("A4", "chaosnli-snli-frozen")) in "✓✗?"
+    assert "– nothing planned" in legend()
 
 
 def test_every_paper_has_its_page() -> None:

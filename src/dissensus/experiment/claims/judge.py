@@ -8,7 +8,7 @@ from dataclasses import replace
 from dissensus.experiment.claims.claim import Claim, Claims, Part, View, read_claims
 from dissensus.experiment.claims.decide import Told, combined, decide, decide_identity
 from dissensus.experiment.claims.guard import guarded
-from dissensus.experiment.claims.ledger import UNDECIDED, Judged, Ledger, Row
+from dissensus.experiment.claims.ledger import NOT_RUN, UNDECIDED, Judged, Ledger, Row
 from dissensus.experiment.claims.measured import measured
 from dissensus.experiment.claims.planned import Plans, planned, plans
 from dissensus.experiment.claims.quantities import quantities
@@ -16,7 +16,6 @@ from dissensus.experiment.claims.told import published
 from dissensus.experiment.papers import Evidence, Paper
 
 TEMPERED = ("soft_nll", "kl")  # what a temperature can buy
-NOT_RUN = "not run under this protocol"
 
 
 def judge_claims(evidence: Evidence, paper: Paper, claims: Claims | None = None) -> Ledger:

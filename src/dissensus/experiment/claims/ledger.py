@@ -20,6 +20,7 @@ Verdict = Literal["supported", "contradicted", "undecided"]
 SUPPORTED: Verdict = "supported"
 CONTRADICTED: Verdict = "contradicted"
 UNDECIDED: Verdict = "undecided"
+NOT_RUN = "not run under this protocol"  # the reason of a part that a protocol plans no runs for
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,11 @@ class Row:
     def deciding(self) -> list[Judged]:
         """The parts that count."""
         return [part for part in self.parts if part.weight != "beside"]
+
+    @property
+    def planned(self) -> bool:
+        """Whether the protocol plans runs that could decide it."""
+        return any(part.reason != NOT_RUN for part in self.deciding)
 
     @property
     def published(self) -> str:

@@ -20,6 +20,7 @@ VIEWS = {
     "audited-last": "audited, last epoch",
 }
 SIGNS = {"supported": "✓", "contradicted": "✗", "undecided": "?"}
+NO_SIGN, NOTHING = "–", "nothing planned"  # where a protocol plans no runs for a claim
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class ClaimView:
     places: tuple[str, ...]
     verdicts: tuple[str, ...]
     reasons: tuple[str, ...]
+    planned: tuple[bool, ...]
     early: tuple[str, ...]  # why it is too early for a verdict, in a few words; else ""
     seeds: tuple[int, ...]
     rules: tuple[str, ...]
@@ -73,6 +75,20 @@ def claims_of(ledger: Ledger, rules: Mapping[str, Sequence[str]]) -> list[ClaimV
     return [_claim([rows[view] for view in views], rules.get(name, ())) for name, rows in by_claim.items()]
 
 
+def sign(row: Row) -> str:
+    """A verdict in one sign."""
+    return SIGNS[row.verdict] if row.planned else NO_SIGN
+
+
+def legend() -> str:
+    """What the signs mean.
+
+    >>> legend()
+    '✓ supported, ✗ contradicted, ? undecided, – nothing planned'
+    """
+    return ", ".join(f"{sign} {words}" for words, sign in (SIGNS | {NOTHING: NO_SIGN}).items())
+
+
 def counts(ledger: Ledger, view: str) -> dict[str, int]:
     """How many of the paper's claims have each verdict under a view; our own questions are not counted."""
     told: list[str] = [row.verdict for row in ledger if row.view == view and not row.ours]
@@ -89,6 +105,7 @@ def _claim(rows: Sequence[Row], rules: Sequence[str]) -> ClaimView:
         places=first.places,
         verdicts=tuple(row.verdict for row in rows),
         reasons=tuple(row.reason for row in rows),
+        planned=tuple(row.planned for row in rows),
         early=tuple(_early(row) for row in rows),
         seeds=tuple(row.seeds for row in rows),
         rules=tuple(rules),
@@ -97,9 +114,11 @@ def _claim(rows: Sequence[Row], rules: Sequence[str]) -> ClaimView:
 
 
 def _early(row: Row) -> str:
-    """Not run, or not yet: an undecided claim that nothing is known of is told from one that the numbers leave open."""
+    """Not planned, not run, or not yet: told from a claim that the numbers leave open."""
     if row.verdict != "undecided" or any(cell.p is not None for part in row.deciding for cell in part.cells):
         return ""
+    if not row.planned:
+        return NOTHING
     return "not all run" if any(cell.seeds for part in row.deciding for cell in part.cells) else "not run"
 
 

@@ -13,7 +13,7 @@ from dissensus.report.output import Files, picture, render, write_files
 from dissensus.report.paper.beside import by_kind, read_beside
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.grid import to_csv
-from dissensus.report.paper.ledger import SIGNS, claims_of, views_of
+from dissensus.report.paper.ledger import NO_SIGN, NOTHING, SIGNS, claims_of, views_of
 from dissensus.report.paper.page import about_runs, called
 from dissensus.report.paper.soft_labels.figures import learning_curves, votes_curves
 from dissensus.report.paper.soft_labels.studies import FIGURES as STUDY_FIGURES
@@ -63,7 +63,13 @@ def write_soft_labels_page(
         "paper": paper,
         "banner": banner,
         "answer": list(answer),
-        "ledger": {"signs": SIGNS, "views": views, "claims": claims_of(ledger, rules or {})},
+        "ledger": {
+            "signs": SIGNS,
+            "no_sign": NO_SIGN,
+            "nothing": NOTHING,
+            "views": views,
+            "claims": claims_of(ledger, rules or {}),
+        },
         "alone": [view for view in views if view in paper.protocols],
         "averages": [view for view in views if view not in paper.protocols],
         "coverage": made,
