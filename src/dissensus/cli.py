@@ -585,7 +585,8 @@ def reproduce(
         _refuse_together({"--plan": plan, "--runs-only": runs_only, "--smoke": smoke}, "--from", True)
         _need("report")
         there = wanted.runs or (results / "runs.csv").exists()
-        evidence = Evidence.read(results) if there else Evidence({})
+        with _waiting("Reading the results", quiet):
+            evidence = Evidence.read(results) if there else Evidence({})
         if foreign := [cell.protocol for cell in evidence.runs.values() if cell.protocol not in told.protocols]:
             raise InputError(
                 f"{results} holds no results of {told.name}: its runs are of the protocol {foreign[0]!r}, which is of "
@@ -1452,11 +1453,14 @@ def _tell_failures(outcome: Outcome) -> None:
 
 @contextmanager
 def _waiting(what: str, quiet: bool) -> Iterator[None]:
-    if quiet or not err.is_terminal:
-        yield
+    """A stage of a command: something that moves in a terminal, a line elsewhere."""
+    if err.is_terminal and not quiet:
+        with err.status(f"{what} ..."):
+            yield
         return
-    with err.status(f"{what} ..."):
-        yield
+    if not quiet:
+        err.print(f"{what} ...", highlight=False)
+    yield
 
 
 @contextmanager

@@ -99,8 +99,9 @@ def test_everything_is_rebuilt_from_results_alone(smoked: Path, tmp_path: Path) 
 def test_the_terminal_tells_undecided_from_nothing_planned(
     smoked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command("--from", str(smoked), "--out", str(tmp_path), "--quiet") == 0
-    told = capsys.readouterr().out
+    assert command("--from", str(smoked), "--out", str(tmp_path)) == 0
+    told, stages = capsys.readouterr()
+    assert stages.splitlines() == ["Reading the results ...", "Judging ...", "Drawing the page ..."]
     signs = {words[0]: words[1:] for line in told.splitlines() if (words := line.split())}
     assert signs[SMALL][-3:] == ["–", "–", "–"]  # A4 to A6
     assert "–" not in signs[SWEPT]
