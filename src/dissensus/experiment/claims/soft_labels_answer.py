@@ -82,7 +82,8 @@ def _hard_delivery(ledger: Ledger) -> str:
 
 def by_how_much(rows: Sequence[Row]) -> str:
     """The span of what hard delivery loses where it is shown to lose: a difference that is sure may be a small one."""
-    lost = [cell for row in rows for cell in row.deciding[0].cells if cell.verdict == CONTRADICTED]
+    shown = [row for row in rows if row.verdict == CONTRADICTED]
+    lost = [cell for row in shown for cell in row.deciding[0].cells if cell.verdict == CONTRADICTED]
     means = sorted(-cell.mean for cell in lost if cell.mean is not None)
     span = dict.fromkeys(f"{mean:.3f}" for mean in (means[0], means[-1])) if means else {}
     return f" (by {' to '.join(span)} nats of soft NLL)" if span else ""
