@@ -258,7 +258,10 @@ def test_a_comparison_out_of_budget_judges_nothing(run, own_data):
     arguments = ("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", 1)
     code, out, err = run(*arguments, "--budget", "0.001")
     assert (code, out) == (3, "")
-    assert "The budget is used up: 0 of 2 runs done, 2 left. The same command goes on from here." in err
+    last = err.splitlines()[-1]
+    told = "Nothing was done, and 2 of 2 runs are left: the budget was over before training could begin. "
+    assert re.fullmatch(re.escape(told) + r"Give it at least \d+ s\.", last)
+    assert "The same command goes on" not in err
     assert not (own_data / "report").exists()
     code, _, err = run(*arguments, "--budget", "9 minutes")
     assert code == 2

@@ -15,11 +15,11 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import zip_longest
-from math import isnan
+from math import ceil, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -1104,7 +1104,7 @@ def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[
 
 
 def _make(
-    repeated: Reproduction | Several, now: Standing, end: float | None, jobs: int, width: int, quiet: bool
+    repeated: Reproduction | Several, now: Standing, end: _Deadline | None, jobs: int, width: int, quiet: bool
 ) -> int:
     """What is left; returns the exit code."""
     from dissensus.experiment.run import device
@@ -1119,9 +1119,9 @@ def _make(
     if not quiet:
         for line in _told_standing(repeated, now):
             err.print(escape(line), highlight=False, soft_wrap=True)
-    left = None if end is None else max(end - time.monotonic(), 1e-6)
+    left = None if end is None else end.left()
     carry_out = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
-    return _swept(carry_out, len(now.plans), "images", quiet)
+    return _swept(carry_out, len(now.plans), "images", repeated.store, end, quiet)
 
 
 def _refuse_loss(runs: int, folder: Path, store: Path) -> None:
@@ -1149,7 +1149,7 @@ def _make_studies(
     folder: Path,
     seeds: set[int] | None,
     command: str,
-    end: float | None,
+    end: _Deadline | None,
     quiet: bool,
 ) -> int:
     """What is left of them; returns how many seeds still are, where the budget is used up."""
@@ -1163,11 +1163,14 @@ def _make_studies(
         if not quiet:
             err.print(escape(line), highlight=False)
 
+    kept, over = folder / "studies", None if end is None else end.end
+    before = sum(len(study.left(kept, seeds or SEEDS)) for study in wanted.studies)
     left = 0
     for study in wanted.studies:
-        given = Given(study.model, runs)
-        left += len(carry_out(study, given, folder / "studies", command, seeds or SEEDS, say=say, end=end))
-    if left:
+        left += len(carry_out(study, Given(study.model, runs), kept, command, seeds or SEEDS, say=say, end=over))
+    if end is not None and left == before > 0 and not wanted.runs:
+        _tell_too_short(f"{_many(left, 'seed')} of studies", end)
+    elif left:
         err.print(
             f"The budget is used up: {_many(left, 'seed')} of studies left. The same command goes on from here.",
             highlight=False,
@@ -1277,18 +1280,20 @@ def _carry_out(
     plans: Sequence[Plan], source: Source, data: Dataset, kept: RunStore, how: dict[str, Any], quiet: bool
 ) -> None:
     """All of them, or the end of the command; ``how`` are options of :func:`dissensus.experiment.compare`, but that the
-    budget is a moment: what it took to read the data comes out of it.
+    budget is a deadline: what it took to read the data comes out of it.
     """
     from dissensus import experiment
 
-    if (end := how.get("budget")) is not None:
-        how = how | {"budget": max(end - time.monotonic(), 1e-6)}
+    end = how.get("budget")
+    how = how | {"budget": None if end is None else end.left()}
     carry_out = partial(experiment.compare, plans, source, kept, **how)
-    if code := _swept(carry_out, len(plans), "images" if data.images else "items", quiet):
+    if code := _swept(carry_out, len(plans), "images" if data.images else "items", kept, end, quiet):
         raise typer.Exit(code)
 
 
-def _swept(carry_out: Callable[..., Outcome], total: int, items: str, quiet: bool) -> int:
+def _swept(
+    carry_out: Callable[..., Outcome], total: int, items: str, kept: RunStore, end: _Deadline | None, quiet: bool
+) -> int:
     """Runs with their progress, and how it ended; returns the exit code."""
     from dissensus.experiment.budget import Terminated
 
@@ -1299,7 +1304,10 @@ def _swept(carry_out: Callable[..., Outcome], total: int, items: str, quiet: boo
         raise typer.Exit(TERMINATED) from None
     if outcome.failed:
         _tell_failures(outcome)
-    if outcome.left:
+    others = any(map(kept.busy, outcome.left))  # another command makes them, and this one waited
+    if end is not None and outcome.left and not (outcome.begun or others):
+        _tell_too_short(f"{len(outcome.left)} of {_many(total, 'run')}", end)
+    elif outcome.left:
         _tell_left(len(outcome.left), total, outcome.seconds_left)
     return 1 if outcome.failed else LEFT if outcome.left else 0
 
@@ -1386,12 +1394,30 @@ def _has_features(run: StoredRun) -> bool:
     return "best_features" in run.predictions
 
 
-def _end(budget: str | None) -> float | None:
-    """When a budget that begins now is over, by the monotonic clock."""
+@dataclass(frozen=True)
+class _Deadline:
+    """When a budget began and when it is over, by the monotonic clock."""
+
+    began: float
+    end: float
+
+    def left(self) -> float:
+        return max(self.end - time.monotonic(), 1e-6)
+
+    def at_least(self) -> float:
+        """Of a budget that was over too early: how long another should be.
+
+        Twice what has passed by now, since worker processes start up as this one did, and an epoch is to fit in, too.
+        """
+        return ceil(2 * (time.monotonic() - self.began))
+
+
+def _end(budget: str | None) -> _Deadline | None:
+    """Of a budget that begins now."""
     now = time.monotonic()  # before the import, which takes half a second
     from dissensus.experiment.budget import seconds_of
 
-    return None if budget is None else now + seconds_of(budget)
+    return None if budget is None else _Deadline(now, now + seconds_of(budget))
 
 
 def _tell_notes(notes: Sequence[str]) -> None:
@@ -1409,6 +1435,18 @@ def _tell_left(left: int, of: int, seconds: float | None) -> None:
     more = "" if seconds is None else f", about {told(seconds)} more"
     err.print(
         f"The budget is used up: {of - left} of {of} runs done, {left} left{more}. The same command goes on from here.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _tell_too_short(left: str, end: _Deadline) -> None:
+    from dissensus.experiment.budget import told
+
+    are = "is" if left.startswith("1 ") else "are"
+    err.print(
+        f"Nothing was done, and {left} {are} left: the budget was over before training could begin. "
+        f"Give it at least {told(end.at_least())}.",
         highlight=False,
         soft_wrap=True,
     )

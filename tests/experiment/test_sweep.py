@@ -407,6 +407,7 @@ def test_a_budget_stops_cleanly_and_the_next_call_gives_the_same_runs(
     with monkeypatch.context() as context:
         first = compare(long, source, store, jobs=1, progress=StopAfter(220, context), budget=1000)
     assert len(first.done) == 1
+    assert first.begun
     assert set(first.left) == {plan.name for plan in long} - set(first.done)
     assert first.seconds_left is not None
     assert first.seconds_left > 0
@@ -428,6 +429,7 @@ def test_a_budget_stops_workers_too(long, source, uninterrupted, tmp_path, monke
     with monkeypatch.context() as context:
         first = compare(long, source, store, jobs=2, progress=StopAfter(60, context), budget=1000)
     assert first.done == ()
+    assert first.begun
     assert len(first.left) == 4
     assert len(store.unfinished_names()) == 2
     assert not multiprocessing.active_children()

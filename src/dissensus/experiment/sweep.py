@@ -41,6 +41,7 @@ class Outcome:
     failed: tuple[Event, ...]
     left: tuple[str, ...] = ()  # for another call, since the budget was used up
     seconds_left: float | None = None  # what they will take, about, where that is known
+    begun: bool = False  # whether any run got as far as training
 
 
 def compare(
@@ -119,6 +120,7 @@ class Course:
         self.beside = 1
         self.shares = False  # one device, whose runs slow each other down
         self.stopped = False
+        self.begun = False
         self.signalled = Signalled()
 
     def skip_done(self) -> None:
@@ -143,6 +145,7 @@ class Course:
                 self.ended.append(event)
         else:
             self.under_way[event.run] = event
+        self.begun = self.begun or event.kind in ("epoch", "done", "failed")
         if event.epoch:
             self.epochs[event.run] = event.epoch
         if self.progress is not None:
@@ -209,7 +212,7 @@ class Course:
     def outcome(self) -> Outcome:
         names = {kind: tuple(event.run for event in self.ended if event.kind == kind) for kind in ENDS}
         failed = tuple(event for event in self.ended if event.kind == "failed")
-        return Outcome(names["done"], names["skipped"], failed, tuple(self.waiting), self.seconds_left())
+        return Outcome(names["done"], names["skipped"], failed, tuple(self.waiting), self.seconds_left(), self.begun)
 
 
 def _in_this_process(course: Course, make: Maker, say: Say | None) -> None:

@@ -31,10 +31,11 @@ def test_the_plan_comes_before_anything_starts(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_a_budget_that_is_used_up_leaves_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--only", "figure4", "--seeds", "0", "--runs-only", "--budget", "0.1s", "--jobs", "1"]
+    words = ["--only", "figure4", "--seeds", "0", "--runs-only", "--budget", "0.000001s", "--jobs", "1"]
     code, said = told(capsys, "basins", "--smoke", *words, "--out", str(tmp_path))
     assert code == 3
-    assert "The budget is used up: 0 of 7 runs done, 7 left" in said
+    assert "Nothing was done, and 7 of 7 runs are left: the budget was over before training could begin. " in said
+    assert "Give it at least" in said
     assert not (tmp_path / "index.html").exists()
 
 

@@ -141,6 +141,9 @@ def test_a_study_that_is_named_is_made_without_any_run(
 
     monkeypatch.setitem(STUDIES, "transfer", replace(STUDIES["transfer"], make=make))
     out = ("--only", "transfer", "--seeds", "3", "--out", str(tmp_path), "--store", str(tmp_path / "runs"))
+    assert command(*out, "--budget", "0.000001s") == 3
+    told = capsys.readouterr()
+    assert "Nothing was done, and 1 seed of studies is left: the budget was over before" in told.err
     assert command(*out) == 0
     told = capsys.readouterr()
     assert "transfer: seed 3 is done, 0 left" in told.err
@@ -216,7 +219,7 @@ def test_a_budget_that_is_over_leaves_the_rest(here: Several, tmp_path: Path) ->
     nothing = opened(PAPER, RunStore(tmp_path / "runs"), small=True)
     now = nothing.standing(nothing.wanted())
     outcome = nothing.carry_out(now, budget=1e-6, jobs=1)
-    assert (outcome.done, len(outcome.left)) == ((), 56)
+    assert (outcome.done, len(outcome.left), outcome.begun) == ((), 56, False)
     assert nothing.left(now).seconds is None
     assert nothing.left(now).runs == 56
 

@@ -108,7 +108,11 @@ class Several:
             else:
                 one = part.carry_out(here, budget=left, jobs=jobs, width=width, progress=progress, say=say)
             made = Outcome(
-                made.done + one.done, made.skipped + one.skipped, made.failed + one.failed, made.left + one.left
+                made.done + one.done,
+                made.skipped + one.skipped,
+                made.failed + one.failed,
+                made.left + one.left,
+                begun=made.begun or one.begun,
             )
         return made
 
