@@ -1183,6 +1183,7 @@ def _write_paper(
 ) -> None:
     """Judge claims and studies, and write ledger and page; evidence and the scores of studies are all that it takes."""
     from dissensus.experiment.claims import answer, enough_by_set, judge_claims, read_claims, rules
+    from dissensus.experiment.papers import smoke_part
     from dissensus.experiment.studies import studies_of
     from dissensus.report.paper import page_of, read_notes
     from dissensus.report.paper.ledger import legend, sign
@@ -1195,14 +1196,13 @@ def _write_paper(
         for one in studied:
             one.write(folder / "studies")
     sentences = answer(ledger, evidence)
-    meant = {run: paper.protocols[cell.protocol].data for run, cell in evidence.runs.items()}
-    other_data = any(evidence.about[run].get("data", data) != data for run, data in meant.items())
-    banner = SMOKE if other_data else ""
+    smoke = not evidence.comparable(paper)
+    banner = SMOKE if smoke else ""
     with _waiting("Drawing the page", quiet):
         written = page_of(paper)(
             evidence,
             ledger,
-            paper,
+            smoke_part(paper, evidence) if smoke else paper,
             folder,
             answer=sentences,
             rules={claim.name: rules(claim) for claim in read_claims(paper.name).claims},

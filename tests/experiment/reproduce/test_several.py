@@ -86,6 +86,7 @@ def test_the_page_has_every_part(smoked: Path) -> None:
     page = (smoked / "index.html").read_text("utf-8")
     for word in ("smoke test", "figure1.png", "figure2.png", f"table1-{SWEPT}", "human ceiling", "class shares"):
         assert word in page, word
+    assert "<b>56</b> of 56 runs, 2 data sets and models" in page
     assert (smoked / "tables" / f"table1-{SMALL}.csv").read_text("utf-8").count("\n") == 1 + 5 * 3 * 8
 
 

@@ -16,9 +16,8 @@ import pytest
 
 from dissensus.cli import main
 from dissensus.diagnostics.similarity import linear_cka
-from dissensus.experiment.papers import Cell, Evidence, Paper
+from dissensus.experiment.papers import SMOKE_SEEDS, Cell, Evidence, Paper
 from dissensus.experiment.reproduce import Reproduction, smoke
-from dissensus.experiment.reproduce.setting import SMOKE_SEEDS
 from dissensus.metrics import soft_nll, softmax
 from dissensus.records import RunStore, merge, pack
 
@@ -45,6 +44,19 @@ def test_every_table_and_figure_is_there(smoked: Path, paper: Paper) -> None:
         elif place != "table5":  # held as one with table2
             assert (smoked / "tables" / f"{place}.csv").read_text("utf-8").count("\n") > 1, place
     assert "not run yet" not in page
+
+
+def test_a_smoke_test_is_whole_and_compared_with_nothing(smoked: Path, evidence: Evidence, paper: Paper) -> None:
+    assert not evidence.comparable(paper)
+    page = " ".join((smoked / "index.html").read_text("utf-8").split())
+    assert "<b>58</b> of 58 runs, published protocol" in page
+    assert "<b>26</b> of 26 runs, audited protocol" in page
+    assert "Not complete" not in page
+    assert "not comparable with the published ones" in page
+    for mark in ("not explained", "standard errors higher", 'class="differs"'):
+        assert mark not in page, mark
+    told = (smoked / "tables" / "differences.csv").read_text("utf-8")
+    assert "not explained" not in told
 
 
 @pytest.mark.parametrize("checkpoint", BOTH)

@@ -14,9 +14,11 @@ from dissensus.experiment.papers.evidence import Curve, Evidence, Finding, Line
 from dissensus.experiment.papers.experiments import Cell, Experiment, Protocol
 from dissensus.experiment.papers.paper import PAPERS, Paper, parse_paper, read_paper
 from dissensus.experiment.papers.published import Address, Number, Published, PValue, Range
+from dissensus.experiment.papers.smoke import SMOKE_SEEDS, smoke_part
 
 __all__ = [
     "PAPERS",
+    "SMOKE_SEEDS",
     "Address",
     "Cell",
     "Curve",
@@ -32,4 +34,5 @@ __all__ = [
     "Range",
     "parse_paper",
     "read_paper",
+    "smoke_part",
 ]

@@ -11,13 +11,16 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.experiment.papers.experiments import Cell, Votes
+
+if TYPE_CHECKING:
+    from dissensus.experiment.papers.paper import Paper
 
 Checkpoint = Literal["best", "last", ""]  # none where the whole run is meant
 Slice = Literal["all", "disputed"]  # the items, or the tenth of them with most disagreement
@@ -119,6 +122,13 @@ class Evidence:
         for line in self.lines:
             address, seeds = self._address(line)
             self._curves.setdefault(address, {})[seeds] = line.curve
+
+    def comparable(self, paper: Paper) -> bool:
+        """Whether its runs are of the data that the paper names. Those of a smoke test are not, and their numbers have
+        nothing to do with the published ones.
+        """
+        data = {run: paper.protocols[cell.protocol].data for run, cell in self.runs.items()}
+        return all(self.about[run].get("data", name) == name for run, name in data.items())
 
     def numbers(
         self,

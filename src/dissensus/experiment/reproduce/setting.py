@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from dissensus.base.errors import InputError, unknown
 from dissensus.datasets import load_images
 from dissensus.experiment.defaults import DEFAULTS, Defaults
-from dissensus.experiment.papers import PAPERS, Paper, read_paper
+from dissensus.experiment.papers import PAPERS, SMOKE_SEEDS, Paper, read_paper
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import shaped_like
 
 PRECISIONS = ("tf32", "fp32")
-SMOKE_SEEDS = 2  # the least that can be compared
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from dissensus.datasets import Dataset
 from dissensus.experiment.chosen import places_of
 from dissensus.experiment.defaults import Defaults, defaults_for
 from dissensus.experiment.events import Progress
-from dissensus.experiment.papers import Cell, Evidence, Paper, Protocol
+from dissensus.experiment.papers import SMOKE_SEEDS, Cell, Evidence, Paper, Protocol
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.reproduction import Reproduction
-from dissensus.experiment.reproduce.setting import SMOKE_SEEDS, Setting
+from dissensus.experiment.reproduce.setting import Setting
 from dissensus.experiment.reproduce.standing import Left, Standing
 from dissensus.experiment.source import Source
 from dissensus.experiment.sweep import Outcome, Say

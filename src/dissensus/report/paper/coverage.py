@@ -16,6 +16,8 @@ class Coverage:
 
     >>> str(Coverage(3, 10)), str(Coverage(10, 10))
     ('not run yet: 3 of 10 runs', 'all 10 runs are made, but this was not measured in them')
+    >>> str(Coverage(0, 0))
+    'no runs are planned for this'
     """
 
     done: int
@@ -24,6 +26,8 @@ class Coverage:
     def __str__(self) -> str:
         if self.done < self.wanted:
             return f"not run yet: {self.done} of {self.wanted} runs"
+        if not self.wanted:
+            return "no runs are planned for this"
         return f"all {self.wanted} runs are made, but this was not measured in them"
 
 

@@ -87,16 +87,20 @@ def in_words(address: Address) -> str:
 
 
 def compared(evidence: Evidence, paper: Paper, notes: Sequence[Note] = ()) -> list[Compared]:
-    """Every published mean beside ours on all seeds, in the paper's order; without those that are not measured."""
+    """Every published mean beside ours on all seeds, in the paper's order; without those that are not measured.
+
+    Runs on other data are not :meth:`comparable <dissensus.experiment.papers.Evidence.comparable>`: no gap is told.
+    """
     return list(_compared(evidence, paper, notes))
 
 
 def _compared(evidence: Evidence, paper: Paper, notes: Sequence[Note]) -> Iterator[Compared]:
+    comparable = evidence.comparable(paper)
     for address, published in paper.published.numbers.items():
         ours = measured(evidence, Subject.of(address))
         if ours:
             explained = next((note.explains for note in notes if note.of(asdict(address))), "")
-            yield Compared(address, published, ours, gap(ours, published), explained)
+            yield Compared(address, published, ours, gap(ours, published) if comparable else None, explained)
 
 
 def read_notes(folder: Path) -> list[Note]:

@@ -74,6 +74,7 @@ def write_paper_page(
         "extras": extras,
         "reach": reach,
         "differences": [one for one in told if one.differs],
+        "comparable": evidence.comparable(paper),
         "compared": len(told),
         "rule": rule(),
         "not_explained": NOT_EXPLAINED,

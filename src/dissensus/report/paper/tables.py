@@ -97,6 +97,7 @@ class _Sheet:
 
     def __init__(self, evidence: Evidence, paper: Paper, place: str) -> None:
         self.evidence, self.paper, self.place = evidence, paper, place
+        self.comparable = evidence.comparable(paper)
         rows, columns = LAYOUTS[place]
         self.row_parts, self.column_parts = rows, columns
         self.addresses = [address for address in paper.published.numbers if address.place == place]
@@ -155,7 +156,7 @@ class _Sheet:
                 before = most
                 said = few_in_words(most) if seeds else f"{most} seeds"
                 boxes = [
-                    Box() if address is None else self._box(address, one, most, compare=not of)
+                    Box() if address is None else self._box(address, one, most, compare=self.comparable and not of)
                     for address, one in zip(here, found, strict=True)
                 ]
                 yield Line(name, f"measured{of}, {said}", tuple(boxes))
@@ -244,7 +245,7 @@ class _Sheet:
             for outside in self.sets():
                 for seeds in (FEW, None) if address.seeds == FEW else (None,):
                     found = self.found(address, outside, seeds)
-                    compared = outside == self._outside()
+                    compared = self.comparable and outside == self._outside()
                     apart = gap(found, self.paper.published.numbers[address]) if compared and found else None
                     yield {
                         **record(found, **_named(address) | {"outside": outside, "which": _which(seeds)}),

@@ -56,7 +56,7 @@ def _line(evidence: Evidence, paper: Paper, address: Address, subject: Subject, 
     mean, span = paper.published.numbers.get(address), paper.published.ranges.get(address)
     unit = (mean or span).unit  # type: ignore[union-attr]
     digits = min(digits_of(address.metric, unit), 4 if unit == "nats" else 3)
-    apart = gap(found, mean) if mean is not None and found else None
+    apart = gap(found, mean) if mean is not None and found and evidence.comparable(paper) else None
     boxes = (
         Box(
             number(mean.mean, digits) if mean else f"[{span.low:g}, {span.high:g}]" if span else "–",
