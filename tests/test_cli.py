@@ -233,17 +233,18 @@ def test_an_encoder_that_cannot_be_had_is_told_with_what_to_do(run, own_texts):
 
 def test_a_budget_ends_with_code_3_until_all_is_done(run, own_data):
     arguments = ("train", *OWN, "--method", "soft", "--epochs", 700)
-    budget = ("--budget", "0.6s")
-    codes = [run(*arguments, *budget)[0]]
-    assert codes == [3]
+    seconds, codes = 0.6, [3]
     while codes[-1] == 3:
         assert not (own_data / "report").exists()
-        code, out, err = run(*arguments, *budget)
+        code, out, err = run(*arguments, "--budget", f"{seconds}s")
         codes.append(code)
-        if code == 3:
+        if "Nothing was done" in err:  # a busy machine
+            seconds *= 2
+        elif code == 3:
             assert out == ""
             assert "The budget is used up: 0 of 1 runs done, 1 left" in err
             assert "The same command goes on from here." in err
+    assert codes[:2] == [3, 3]
     assert codes[-1] == 0
     assert "goes on from epoch" in err
     assert "resumed at epoch" in err
