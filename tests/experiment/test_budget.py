@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 
 import pytest
 
@@ -122,3 +123,20 @@ def test_a_signal_that_was_ignored_stays_so():
             assert not came()
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_signal_in_the_midst_of_a_line_is_told_after_it():
+    """A stream is not to be written to by a handler that interrupted its writing."""
+    midst, lines = threading.Lock(), []
+
+    def say(line):
+        with midst:  # as a stream has it: whoever waits for himself waits forever
+            lines.append(line)
+
+    with until_signal(say) as came:
+        with midst:
+            signal.raise_signal(signal.SIGTERM)
+            lines.append("first")
+        assert came()
+    assert lines[0] == "first"
+    assert "stopping at the end of the epoch" in lines[1]

@@ -181,6 +181,7 @@ class Signalled:
     def __init__(self, say: Callable[[str], object] | None = None) -> None:
         self.number: int | None = None
         self.say = say
+        self.saying: threading.Thread | None = None
 
     def __call__(self) -> bool:
         return self.number is not None
@@ -189,8 +190,10 @@ class Signalled:
         if self.number is not None:
             raise self.error()
         self.number = number
-        if self.say is not None:
-            self.say("stopping at the end of the epoch, so that it is kept; Ctrl-C now stops at once")
+        if self.say is not None:  # from a thread of its own: the signal may have come in the midst of a line
+            told = "stopping at the end of the epoch, so that it is kept; Ctrl-C now stops at once"
+            self.saying = threading.Thread(target=self.say, args=(told,), daemon=True)
+            self.saying.start()
 
     def error(self) -> KeyboardInterrupt:
         return Terminated() if self.number == signal.SIGTERM else KeyboardInterrupt()
@@ -210,3 +213,5 @@ def until_signal(say: Callable[[str], object] | None = None) -> Iterator[Signall
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        if came.saying is not None:
+            came.saying.join()
