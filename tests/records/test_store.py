@@ -158,6 +158,17 @@ def test_a_removed_run_is_gone_and_can_be_made_again(store):
         store.remove(B)
 
 
+def test_a_file_that_a_killed_process_was_writing_is_nothing_to_go_on_from(store):
+    with store.claim(A):
+        (store.unfinished(A) / ".part-k3j2checkpoint").write_text("half of")
+    assert store.unfinished_names() == []
+    with store.claim(A):
+        (store.unfinished(A) / "checkpoint").write_text("epoch 3")
+    assert store.unfinished_names() == [A]
+    store.remove(A)
+    assert list(store.path.glob(".unfinished/*")) == []
+
+
 def test_what_is_unfinished_outlives_its_claim_and_is_gone_when_the_run_is_done(store):
     with store.claim(A):
         (store.unfinished(A) / "checkpoint").write_text("epoch 3")

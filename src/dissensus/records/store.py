@@ -123,8 +123,8 @@ class RunStore:
 
     def unfinished_names(self) -> list[str]:
         """The names of all runs that were begun, are not done and can go on from where they were, sorted."""
-        left = sorted({path.parent.name for path in self.path.glob(".unfinished/*/*")})
-        return [name for name in left if _NAME.fullmatch(name) and name not in self]
+        left = {path.parent.name for path in self.path.glob(".unfinished/*/*") if not path.name.startswith(PART)}
+        return [name for name in sorted(left) if _NAME.fullmatch(name) and name not in self]
 
     def busy(self, name: str) -> bool:
         """Whether a live process is making this run now."""
