@@ -42,12 +42,19 @@ def standing(plans: Mapping[Cell, Plan], looks: Mapping[str, Look], paper: Paper
         if (look := looks.get(name)) is not None and (lost := look.lacks(store.read(name))):
             again[cell] = f"it was made without {', '.join(lost)}"
     models = Models.beside(store)
-    for line in lines_of(plans, paper):
-        if not drawn(line, plans, store):
-            for cell in (line.first, line.second):
-                if cell in there and not models.has(there[cell]):
+    lines = lines_of(plans, paper)
+    whole = {line for line in lines if drawn(line, plans, store)}
+    known = -1
+    while len(again) > known:  # a model that is made again is another one, so its lines to others are drawn again too
+        known = len(again)
+        for line in lines:
+            ends = {line.first, line.second}
+            if line in whole and not ends & again.keys():
+                continue
+            for cell in ends & there.keys():
+                if not models.has(there[cell]):
                     again.setdefault(cell, "its weights are gone, and a model that is still to be made needs them")
-            if line.first in there and line.second in there and not {line.first, line.second} & again.keys():
+            if ends <= there.keys() and not ends & again.keys():
                 again[line.second] = f"nobody drew the line to it from {line.first.method}"  # a look that failed
     return Standing(plans, looks, frozenset(there.keys() - again.keys()), again)
 
