@@ -14,7 +14,10 @@ import torch
 
 HERE = Path(__file__).resolve().parent
 
-SCRIPTS = ("read_votes.py", "sls_epoch.py", "smooth_ece.py", "plain_loop.py", "target_cost.py", "demo.py")
+SCRIPTS = (
+    *("read_votes.py", "sls_epoch.py", "smooth_ece.py", "plain_loop.py", "target_cost.py", "demo.py"),
+    "rules_power.py",
+)
 ON_A_GPU = {
     "ladder.py": ("--out", str(HERE / "results" / "ladder.json")),
     "peers.py": ("--repeats", "3"),

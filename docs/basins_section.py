@@ -8,6 +8,7 @@ from pathlib import Path
 from dissensus.experiment.claims import Ledger
 from dissensus.experiment.claims.answer import answer
 from dissensus.experiment.papers import Evidence, Paper, read_paper
+from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.differences import compared, read_notes
 from dissensus.report.paper.ledger import VIEWS, counts, views_of
@@ -40,6 +41,10 @@ def basins(results: Path, link: str = "results/basins") -> str:
             alone:"""
         ),
         _verdicts(ledger),
+        _wrapped(
+            f"""{read_chances(paper.name).sentence} How that was counted, claim by claim:
+            [benchmarks/results/rules_power.json](benchmarks/results/rules_power.json)."""
+        ),
         _wrapped(
             """Soft NLL by the number of votes an item, published protocol: mean and 95 % interval over our seeds, the
             published mean in brackets, ≠ where the two are more than two standard errors apart:"""

@@ -87,6 +87,35 @@ def test_a_sign_in_every_seed(lower: Part) -> None:
         assert decide(every, cells(values, "soft_nll")).verdict == verdict
 
 
+def rivals(claims: Claims, leads: np.ndarray) -> tuple[Part, list[Told]]:
+    """The part of B18 that counts on how many of six scores a method is best; leads are (scores, rivals, seeds)."""
+    part = claims["B18"].parts[1]
+    told = [Told(Quantity("", metric, ()), "", {}) for metric in part.axes["metric"] for _ in range(leads.shape[1])]
+    values = leads.reshape(-1, leads.shape[2])
+    return part, [replace(one, values=dict(enumerate(row.tolist()))) for one, row in zip(told, values, strict=True)]
+
+
+def test_one_rival_ahead_on_two_of_six_contradicts_best_on_five(claims: Claims) -> None:
+    leads = np.full((6, 3, 10), 1.0) + np.linspace(0, 0.1, 10)
+    leads[0] *= -1
+    assert decide(*rivals(claims, leads)).verdict == "supported"
+    leads[1, 2] *= -1
+    made = decide(*rivals(claims, leads))
+    assert made.verdict == "contradicted"
+    assert made.cells[0].p_against == pytest.approx(18 / 1024, rel=1e-5)  # Holm over 18 cells
+
+
+def test_best_is_seldom_contradicted_where_all_are_alike(claims: Claims) -> None:
+    """Of four methods that are alike, none is best on five of six in many resamples; that alone is no contradiction."""
+    chance = np.random.default_rng(5)
+    verdicts = []
+    for _ in range(200):
+        scores = chance.normal(size=(1, 4, 10)) + 0.3 * chance.normal(size=(6, 4, 10))  # of a run, nearly one thing
+        verdicts.append(decide(*rivals(claims, scores[:, :1] - scores[:, 1:])).verdict)
+    assert verdicts.count("contradicted") <= 20
+    assert verdicts.count("supported") <= 20
+
+
 def test_values_that_do_not_vary(same: Part) -> None:
     assert decide(same, cells(np.full((1, 10), 0.01), "soft_nll")).verdict == "supported"
     assert decide(same, cells(np.full((1, 10), 0.09), "soft_nll")).verdict == "contradicted"

@@ -15,6 +15,7 @@ from dissensus.report.figures import looks, styled
 from dissensus.report.glossary import METHODS
 from dissensus.report.output import Files, picture, render, write_files
 from dissensus.report.paper.beside import Beside, by_kind, reach_table, read_beside
+from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import Coverage, coverage
 from dissensus.report.paper.differences import NOT_EXPLAINED, Compared, Note, compared, rule
 from dissensus.report.paper.extras import extra_tables
@@ -65,6 +66,7 @@ def write_paper_page(
         "banner": banner,
         "answer": list(answer),
         "ledger": _ledger_content(ledger, rules or {}),
+        "chances": read_chances(paper.name),
         "coverage": {protocol: coverage(evidence, paper, protocol=protocol) for protocol in paper.protocols},
         "protocols": {name: protocol.about for name, protocol in paper.protocols.items()},
         "tables": tables,
