@@ -191,6 +191,28 @@ def test_whatever_goes_through_a_model_is_laid_out(monkeypatch):
         torch.testing.assert_close(told, plain)
 
 
+def test_algorithms_are_tried_for_all_items_and_not_for_the_few_that_are_looked_at():
+    class Notes(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.seen = nn.Linear(2, 3), []
+
+        def forward(self, x):
+            self.seen.append(torch.backends.cudnn.benchmark)
+            return self.layer(x)
+
+    before, model = torch.backends.cudnn.benchmark, Notes()
+    hessian = Hessian(model, torch.randn(50, 2), torch.arange(50) % 3)
+    assert hessian._forms_are_exact
+    assert model.seen
+    assert not any(model.seen)
+    model.seen.clear()
+    hessian(torch.ones(1, hessian.size))
+    assert model.seen
+    assert all(model.seen)
+    assert torch.backends.cudnn.benchmark == before
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
