@@ -2,6 +2,7 @@
 
     python benchmarks/curvature.py --out FILE.json                      # on a GPU
     python benchmarks/curvature.py --ways ours,double --out FILE.json   # some ways
+    python benchmarks/curvature.py --model FILE.pt --out FILE.json      # goes on where the last call was killed
     python benchmarks/curvature.py --tiny --out FILE.json               # does everything work? any machine
 
 The net is trained for some epochs on CIFAR-10H; its curvature is measured on the 2,000 images that were held out, in
@@ -9,12 +10,16 @@ chunks of one size for all, or smaller ones for a way that runs out of memory. W
 first time (compilation, the choice of algorithms) is told apart. The reference is ours in float64: the eigenvalue to
 1e-5, and the trace with the probes of ours, so that what differs is the arithmetic; and deflated, which is nearer to
 the truth, for those that draw probes of their own.
+
+The file is written after every measurement. With ``--model`` the net is kept, too, and what the file holds already is
+not measured again; what failed is tried again.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import gc
 import json
 import shlex
 import sys
@@ -30,7 +35,7 @@ from typing import Any
 import numpy as np
 import torch
 from measure import environment
-from peers_job import RECIPE, SEED, Clock, Job
+from peers_job import RECIPE, SEED, Clock, Job, digest
 from torch import Tensor, nn
 
 from dissensus import Soft
@@ -40,6 +45,7 @@ from dissensus.diagnostics.power_iteration import iterated
 from dissensus.diagnostics.trace import estimate, probed, signs
 from dissensus.evaluation.predict import evaluating
 from dissensus.training import Engine, fit
+from dissensus.training.inputs import prepare_by
 
 PROBES, TOLERANCE, MOST = 50, 0.01, 200
 
@@ -54,7 +60,7 @@ class Given:
     chunk: int
     precision: str = "fp32"
 
-    def hessian(self, product: Product = forward_over_reverse, kind: type[Hessian] = Hessian) -> Hessian:
+    def hessian(self, product: Product | None = None, kind: type[Hessian] = Hessian) -> Hessian:
         return kind(self.model, self.inputs, self.targets, chunk=self.chunk, precision=self.precision, product=product)
 
 
@@ -100,8 +106,13 @@ COMPILED: Product = torch.compile(forward_over_reverse, dynamic=False)
 
 
 def ours(given: Given) -> Answer:
-    """Lanczos by forward over reverse, probes by forward passes."""
+    """Probes by forward passes, Lanczos by a backward pass through them."""
     return lanczos_and_probes(given.hessian())
+
+
+def forward(given: Given) -> Answer:
+    """The same with forward over reverse for Lanczos."""
+    return lanczos_and_probes(given.hessian(forward_over_reverse))
 
 
 def compiled(given: Given) -> Answer:
@@ -116,7 +127,7 @@ def mixed(given: Given) -> Answer:
 
 def products(given: Given) -> Answer:
     """Forward over reverse for both, probes ten at once."""
-    return lanczos_and_probes(given.hessian(kind=ByProducts))
+    return lanczos_and_probes(given.hessian(forward_over_reverse, ByProducts))
 
 
 def compiled_products(given: Given) -> Answer:
@@ -171,6 +182,7 @@ def curvlinops(given: Given) -> Answer:
 
 WAYS: dict[str, Callable[[Given], Answer]] = {
     "ours": ours,
+    "forward": forward,
     "compiled": compiled,
     "mixed": mixed,
     "products": products,
@@ -179,6 +191,8 @@ WAYS: dict[str, Callable[[Given], Answer]] = {
     "pyhessian": pyhessian,
     "curvlinops": curvlinops,
 }
+# A compiled product fails in torch 2.11, and leaves forward mode broken for what follows in the process.
+USUAL = [name for name in WAYS if "compiled" not in name]
 
 
 def reference(given: Given) -> dict[str, float]:
@@ -218,22 +232,33 @@ def fitted(way: Callable[[Given], Answer], given: Given) -> tuple[Given, tuple[A
         except torch.cuda.OutOfMemoryError:
             if given.chunk < 100:
                 raise
+        gc.collect()  # a peer's objects may hold each other, and the memory
         torch.cuda.empty_cache()
         given = replace(given, chunk=given.chunk // 2)
 
 
 def compare(
-    ways: list[str], given: Given, repeats: int, truth: dict[str, float], keep: Callable[[dict[str, Any]], None]
+    ways: list[str],
+    given: Given,
+    repeats: int,
+    truth: dict[str, float],
+    told: dict[str, Any],
+    keep: Callable[[dict[str, Any]], None],
 ) -> None:
-    """Every way once to warm up, then in turn; what is known so far is kept, since a borrowed GPU may end first."""
-    told: dict[str, Any] = {}
+    """Every way once to warm up, then in turn; ``told`` is what is known already, and is kept as it grows."""
     fitting: dict[str, Given] = {}
     for name in ways:
+        if len(told.get(name, {}).get("seconds", ())) >= repeats > 0:
+            continue
+        if name in told and "failed" not in told[name]:  # known, but this process has to warm up
+            fitting[name], _ = fitted(WAYS[name], replace(given, chunk=told[name]["chunk"]))
+            continue
         try:
             fitting[name], (answer, cold, memory) = fitted(WAYS[name], given)
         except Exception as error:  # a peer that does not run here is a result
             told[name] = {"failed": f"{type(error).__name__}: {error}"[:300]}
             print(f"{given.precision} {name}: {told[name]['failed']}", flush=True)
+            keep(told)
             continue
         told[name] = {
             "chunk": fitting[name].chunk,
@@ -253,8 +278,10 @@ def compare(
         print(f"{given.precision} {name}: first {cold:.1f} s", flush=True)
         keep(told)
     ran = {name: told[name] for name in fitting}
-    for _ in range(repeats):
+    for turn in range(repeats):
         for name, row in ran.items():
+            if len(row["seconds"]) > turn:
+                continue
             row["seconds"].append(round(timed(WAYS[name], fitting[name])[1], 3))
             row["median_s"] = median(row["seconds"])
             keep(told)
@@ -268,36 +295,61 @@ def compare(
             )
 
 
-def growth(given: Given, more: Given) -> dict[str, Any]:
+def growth(given: Given, more: Given, table: dict[str, Any], keep: Callable[[dict[str, Any]], None]) -> None:
     """Seconds by items, with 50 probes, and by probes; each measured after one round that warms up."""
-    table: dict[str, Any] = {"items": {}, "probes": {}}
-    for items in sorted({len(given.inputs) // 4, len(given.inputs) // 2, len(given.inputs), 2 * len(given.inputs)}):
+    by_items, by_probes = table.setdefault("items", {}), table.setdefault("probes", {})
+    table["precision"] = given.precision
+    n = len(given.inputs)
+    for items in sorted({n // 4, n // 2, n, 2 * n}):
         part = replace(more, inputs=more.inputs[:items], targets=more.targets[:items])
+        if str(len(part.inputs)) in by_items:
+            continue
         answers = [timed(lambda it: lanczos_and_probes(it.hessian()), part) for _ in range(2)]
-        table["items"][len(part.inputs)] = {"seconds": round(answers[1][1], 3), "products": answers[1][0].products}
+        by_items[str(len(part.inputs))] = {"seconds": round(answers[1][1], 3), "products": answers[1][0].products}
+        keep(table)
     for probes in (10, 25, 50, 100):
+        if str(probes) in by_probes:
+            continue
+        if not by_probes:
+            timed(lambda it: lanczos_and_probes(it.hessian(), 10), given)
         answer, seconds, _ = timed(lambda it, probes=probes: lanczos_and_probes(it.hessian(), probes), given)
-        table["probes"][probes] = {"seconds": round(seconds, 3), "relative_se": answer.trace_se / abs(answer.trace)}
-    return table
+        by_probes[str(probes)] = {"seconds": round(seconds, 3), "relative_se": answer.trace_se / abs(answer.trace)}
+        keep(table)
 
 
-def trained(job: Job, epochs: int, chunk: int) -> tuple[Given, Given]:
-    """A model after some epochs, with the held-out items and with the training items."""
+def trained(job: Job, epochs: int, chunk: int, kept: Path | None) -> tuple[Given, Given]:
+    """A model after some epochs, with the held-out items and with the training items; from ``kept`` if it is there."""
     recipe = replace(RECIPE, epochs=epochs, precision="fp32" if job.tiny else "tf32")
-    engine = Engine(graph=not job.tiny, kernels=not job.tiny)
-    run = fit(lambda: job.model().to(job.device), job.images, Soft(job.votes), recipe, seed=SEED, engine=engine)
+    if kept is not None and kept.exists():
+        model = job.model().to(job.device)
+        model.load_state_dict(torch.load(kept, map_location=job.device, weights_only=True))
+    else:
+        engine = Engine(graph=not job.tiny, kernels=not job.tiny)
+        run = fit(lambda: job.model().to(job.device), job.images, Soft(job.votes), recipe, seed=SEED, engine=engine)
+        model = run.model
+        if kept is not None:
+            torch.save(model.state_dict(), kept)
 
     def on(images: np.ndarray, votes: Any) -> Given:
-        inputs = run.prepare(torch.from_numpy(images).to(job.device))
+        inputs = torch.from_numpy(images).to(job.device)
         targets = torch.from_numpy(votes.frequencies().astype(np.float32)).to(job.device)
-        return Given(run.model, inputs, targets, chunk)
+        return Given(model, prepare_by(recipe, inputs).to(job.device)(inputs), targets, chunk)
 
     return on(job.held_out_images, job.held_out_votes), on(job.images, job.votes)
 
 
+def begun(out: Path, what: dict[str, Any]) -> dict[str, Any]:
+    """What the file holds of the same model on the same items."""
+    result = json.loads(out.read_text("utf-8"))["result"]
+    before = {name: result.get(name) for name in what}
+    if before != what:
+        raise SystemExit(f"{out} holds measurements of {before}, not of {what}. Give another --out.")
+    return result
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ways", default=",".join(WAYS), help=f"separated by commas: {', '.join(WAYS)}")
+    parser.add_argument("--ways", default=",".join(USUAL), help=f"separated by commas: {', '.join(WAYS)}")
     parser.add_argument("--fp32-ways", help="the ways in fp32, where they are not those of TF32")
     parser.add_argument("--precisions", default="tf32,fp32")
     parser.add_argument("--chunk", type=int, default=1000, help="items a pass")
@@ -305,27 +357,22 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--no-growth", action="store_true", help="without the tables by items and by probes")
     parser.add_argument("--tiny", action="store_true", help="glyphs and a thin net on the CPU")
+    parser.add_argument("--model", type=Path, help="where the trained net is kept, to go on with a file later")
     parser.add_argument("--out", type=Path, required=True)
     told = parser.parse_args()
-    asked = ["FILE.json" if word == str(told.out) else word for word in sys.argv[1:]]
+    files = {str(told.out): "FILE.json", str(told.model): "FILE.pt"}
+    asked = [files.get(word, word) for word in sys.argv[1:]]
     epochs, repeats, precisions = told.epochs, told.repeats, told.precisions.split(",")
     if told.tiny:
         epochs, repeats, precisions = 2, 1, ["fp32"]
     job = Job.load(epochs=epochs, tiny=told.tiny, clock=Clock(time.perf_counter()))
-    given, more = trained(job, epochs, told.chunk)
+    given, more = trained(job, epochs, told.chunk, told.model)
     ways = told.ways.split(",")
     if told.tiny:  # compiling for a processor takes minutes
         given, more = (replace(it, inputs=it.inputs[:16], targets=it.targets[:16]) for it in (given, more))
         ways = [way for way in ways if "compiled" not in way]
-    began = time.perf_counter()
-    truth = reference(given)
-    print(f"reference in {time.perf_counter() - began:.0f} s: {truth}", flush=True)
-    result: dict[str, Any] = {
-        "items": len(given.inputs),
-        "chunk": told.chunk,
-        "probes": PROBES,
-        "reference": truth,
-    }
+    what = {"items": len(given.inputs), "chunk": told.chunk, "probes": PROBES, "weights": digest(given.model)}
+    result: dict[str, Any] = begun(told.out, what) if told.model and told.out.exists() else dict(what)
     record = {
         "command": f"python benchmarks/curvature.py {shlex.join(asked)}",
         "environment": environment(("numpy", "torch")),
@@ -335,15 +382,24 @@ def main() -> None:
 
     def keep(name: str, part: dict[str, Any]) -> None:
         result[name] = part
-        told.out.write_text(json.dumps(record | {"result": result}, indent=2, sort_keys=True, allow_nan=False) + "\n")
+        text = json.dumps(record | {"result": result}, indent=2, sort_keys=True, allow_nan=False)
+        fresh = told.out.with_suffix(".part")  # a process that is killed leaves a whole file behind
+        fresh.write_text(text + "\n", "utf-8")
+        fresh.replace(told.out)
 
-    if not told.no_growth:
-        precision = precisions[0]
-        keep("growth", growth(replace(given, precision=precision), replace(more, precision=precision)))
-        print(json.dumps(result["growth"]), flush=True)
+    if "reference" not in result:
+        began = time.perf_counter()
+        keep("reference", reference(given))
+        print(f"reference in {time.perf_counter() - began:.0f} s: {result['reference']}", flush=True)
     for precision in precisions:
         chosen = told.fp32_ways.split(",") if told.fp32_ways and precision == "fp32" else ways
-        compare(chosen, replace(given, precision=precision), repeats, truth, partial(keep, precision))
+        here = replace(given, precision=precision)
+        compare(chosen, here, repeats, result["reference"], result.get(precision, {}), partial(keep, precision))
+    if not told.no_growth:
+        precision = "tf32" if "tf32" in precisions else precisions[0]
+        parts = (replace(it, precision=precision) for it in (given, more))
+        growth(*parts, result.get("growth", {}), partial(keep, "growth"))
+        print(json.dumps(result["growth"]), flush=True)
 
 
 if __name__ == "__main__":

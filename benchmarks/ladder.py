@@ -201,7 +201,7 @@ def main() -> None:
                 found["share_of_peak"] = round(speed / result["matrix_peak_tflops"] / 1e12, 3)
         except Exception as error:  # the other rungs go on
             found = {"says": name, "error": f"{type(error).__name__}: {error}"[:500]}
-        result["rungs"][name] = found
+        result["rungs"][name] = found | {"commit": told["environment"]["commit"]}  # the others may be of an earlier one
         print(name, found, flush=True)
         given.out.write_text(json.dumps(told, indent=2, sort_keys=True) + "\n")
     if given.kernels:

@@ -9,6 +9,10 @@ from dissensus.diagnostics.hvp import double_backward
 from dissensus.models import MODELS, make
 
 
+def conv(*more):
+    return nn.Sequential(nn.Unflatten(1, (1, 6)), nn.Conv1d(1, 4, 3, padding=1, padding_mode="circular"), *more)
+
+
 class Tied(nn.Module):
     """One layer that is called twice, and a last layer that shares its weight with an inner one."""
 
@@ -19,6 +23,20 @@ class Tied(nn.Module):
 
     def forward(self, x):
         return self.last(torch.relu(self.twice(torch.relu(self.twice(x))) + self.inner(x)))
+
+
+class InPlace(nn.Module):
+    """As torchvision writes its residual blocks."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.last, self.relu = conv(), nn.Conv1d(4, 4, 1), nn.Linear(24, 3), nn.ReLU(True)
+
+    def forward(self, x):
+        x = self.relu(self.first(x))
+        out = self.second(x)
+        out += x
+        return self.last(self.relu(out).flatten(1))
 
 
 class InWords(nn.Module):
@@ -62,10 +80,6 @@ class First(nn.Module):
         return self.two(x)[0]
 
 
-def conv(*more):
-    return nn.Sequential(nn.Unflatten(1, (1, 6)), nn.Conv1d(1, 4, 3, padding=1, padding_mode="circular"), *more)
-
-
 MODELS_OF_MODULES = {
     "rectifiers": nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)),
     "in place": nn.Sequential(nn.Linear(6, 8), nn.SiLU(inplace=True), nn.Linear(8, 8), nn.ReLU(inplace=True)),
@@ -75,6 +89,7 @@ MODELS_OF_MODULES = {
     "groups": conv(nn.Conv1d(4, 4, 3, groups=2, stride=2), nn.GroupNorm(2, 4), nn.Flatten(), nn.Linear(8, 3)),
     "dropout": nn.Sequential(nn.Dropout(), nn.Linear(6, 8), nn.Softplus(), nn.Linear(8, 3)),
     "tied": Tied(),
+    "sum in place": InPlace(),
     "words": InWords(),
     "frozen": nn.Sequential(nn.Linear(6, 8).requires_grad_(False), nn.Sigmoid(), nn.Linear(8, 3)),
 }
@@ -94,22 +109,31 @@ def both(model, dtype=torch.float64):
     hessian = Hessian(model, inputs, torch.arange(20) % 3, chunk=7)
     z = torch.randn(4, hessian.size, dtype=dtype)
     product = Hessian(model, inputs, torch.arange(20) % 3, product=double_backward)
-    return hessian, hessian.forms(z), torch.linalg.vecdot(z, product(z))
+    return hessian, z, product(z)
 
 
 @pytest.mark.parametrize("model", MODELS_OF_MODULES.values(), ids=MODELS_OF_MODULES)
 def test_forms_are_those_of_products(model):
-    hessian, forms, truth = both(model)
+    hessian, z, truth = both(model)
     assert hessian._forms_are_exact
-    torch.testing.assert_close(forms, truth, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(hessian.forms(z), torch.linalg.vecdot(z, truth), rtol=1e-9, atol=1e-9)
+    assert hessian.products == 4
+
+
+@pytest.mark.parametrize("model", MODELS_OF_MODULES.values(), ids=MODELS_OF_MODULES)
+def test_half_the_gradient_of_a_form_is_the_product(model):
+    hessian, z, truth = both(model)
+    assert hessian._forms_are_exact
+    torch.testing.assert_close(hessian(z), truth, rtol=1e-9, atol=1e-9)
     assert hessian.products == 4
 
 
 @pytest.mark.parametrize("model", OTHERS.values(), ids=OTHERS)
 def test_what_modules_do_not_tell_is_noticed_and_products_are_taken(model):
-    hessian, forms, truth = both(model)
+    hessian, z, truth = both(model)
     assert not hessian._forms_are_exact
-    torch.testing.assert_close(forms, truth, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(hessian.forms(z), torch.linalg.vecdot(z, truth), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(hessian(z), truth, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -180,22 +204,61 @@ def test_memory_on_a_gpu_does_not_grow_with_the_items():
     assert most(800) < 1.1 * most(200)
 
 
-def test_a_form_costs_three_convolutions_of_a_kind():
-    class Counted(TorchDispatchMode):
-        seen = 0
+class Convolutions(TorchDispatchMode):
+    """How many there are; the gradient of one has its inputs' and its weight's."""
 
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            self.seen += function is torch.ops.aten.convolution.default
-            return function(*args, **(kwargs or {}))
+    seen = 0
 
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.seen += function is torch.ops.aten.convolution.default
+        if function is torch.ops.aten.convolution_backward.default:
+            self.seen += sum(args[-1][:2])
+        return function(*args, **(kwargs or {}))
+
+
+def two_convolutions(chunk):
+    """The inputs of the first do not move: it has one of the three of a form, and two of the seven of a product."""
     model = conv(nn.BatchNorm1d(4), nn.ReLU(), nn.Conv1d(4, 4, 3), nn.Flatten(), nn.Linear(16, 3))
-    hessian = Hessian(model, torch.randn(9, 6), torch.arange(9) % 3)
+    hessian = Hessian(model, torch.randn(9, 6), torch.arange(9) % 3, chunk=chunk)
     assert hessian._forms_are_exact
 
-    def convolutions(vectors):
-        with Counted() as counted:
-            hessian.forms(torch.randn(vectors, hessian.size))
-        return counted.seen
+    def counted(what, vectors):
+        with Convolutions() as convolutions:
+            what(torch.randn(vectors, hessian.size))
+        return convolutions.seen
 
-    # the first one's inputs do not move: it has one of the three; once for all, both have their outputs
-    assert [convolutions(1), convolutions(5)] == [2 + 1 * (1 + 3), 2 + 5 * (1 + 3)]
+    return hessian, counted
+
+
+SHARED = 2 + 2  # outputs, and gradients at what enters
+
+
+def test_a_form_costs_three_convolutions_of_a_kind_and_a_product_seven():
+    hessian, counted = two_convolutions(chunk=9)
+    assert counted(hessian.forms, 1) == SHARED + 1 + 3
+    assert counted(hessian.forms, 5) == 5 * (1 + 3)  # what all share is known
+    assert counted(hessian, 1) == 2 + 7
+    assert counted(hessian, 5) == 5 * (2 + 7)
+
+
+def test_what_all_vectors_share_is_computed_again_where_it_would_grow_with_the_items():
+    hessian, counted = two_convolutions(chunk=5)
+    assert counted(hessian.forms, 4) == counted(hessian.forms, 4) == 2 * (SHARED + 4 * (1 + 3))
+    assert counted(hessian, 4) == 2 * (SHARED + 4 * (2 + 7))
+    assert hessian._kept is None
+
+
+@pytest.mark.parametrize("change", ["weight", "running_mean"])
+def test_what_is_kept_is_dropped_when_the_model_changes(change):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 3)).double()
+    given = model, torch.randn(9, 6), torch.arange(9) % 3
+    hessian = Hessian(*given)
+    z = torch.randn(2, hessian.size).double()
+    before = hessian.forms(z), hessian(z)
+    with torch.no_grad():
+        getattr(model[1], change).add_(0.5)
+    after = hessian.forms(z), hessian(z)
+    fresh = Hessian(*given, product=double_backward)(z)
+    torch.testing.assert_close(after, (torch.linalg.vecdot(z, fresh), fresh))
+    assert not torch.allclose(before[1], after[1])

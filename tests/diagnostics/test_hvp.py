@@ -17,7 +17,7 @@ from dissensus.diagnostics.hvp import double_backward, forward_over_reverse
 from dissensus.models import MODELS, make
 from dissensus.models.text import FineTuning, find_encoder
 
-PRODUCTS = {"forward over reverse": forward_over_reverse, "double backward": double_backward}
+PRODUCTS = {"by forms": None, "forward over reverse": forward_over_reverse, "double backward": double_backward}
 
 
 @pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
@@ -47,13 +47,14 @@ def test_products_are_those_of_curvlinops(batch_norm_net):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_model_of_ours_has_products_either_way(name):
+def test_every_model_of_ours_has_products_in_every_way(name):
     torch.manual_seed(0)
     model = make(name, (3, 8, 8), 4, width=4)()
     inputs, targets = torch.randn(6, 3, 8, 8), torch.randint(4, (6,))
     vectors = torch.randn(2, sum(value.numel() for value in model.parameters()))
-    one, other = (Hessian(model, inputs, targets, product=product)(vectors) for product in PRODUCTS.values())
-    torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4 * float(other.abs().max()))
+    *ways, other = (Hessian(model, inputs, targets, product=product)(vectors) for product in PRODUCTS.values())
+    for one in ways:
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4 * float(other.abs().max()))
 
 
 @pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
@@ -148,6 +149,68 @@ def test_memory_is_bounded_by_the_chunk_whatever_the_items_and_the_vectors():
     assert largest(400, 1, 40) == largest(40, 1, 40) == 40 * 64
     assert largest(400, 4, 40) == 40 * 64
     assert largest(400, 1, 400) == 400 * 64
+
+
+@pytest.mark.parametrize(
+    ("device", "precision", "expected"),
+    [
+        ("cuda", "tf32", torch.channels_last),
+        ("cuda", "fp32", torch.contiguous_format),
+        ("cpu", "fp32", None),  # as it came
+    ],
+)
+@pytest.mark.parametrize("came", [torch.channels_last, torch.contiguous_format])
+def test_images_and_filters_are_laid_out_for_the_precision(device, precision, expected, came):
+    hessian = Hessian(nn.Linear(2, 3), torch.randn(4, 2), torch.arange(4) % 3)
+    hessian.device, hessian.precision = torch.device(device), precision  # the layout alone needs no such device
+    image = torch.randn(5, 3, 4, 4).contiguous(memory_format=came)
+    told = hessian._laid_out(image)
+    assert told.is_contiguous(memory_format=expected or came)
+    assert torch.equal(told, image)
+    row = torch.randn(5, 3)
+    assert hessian._laid_out(row) is row
+
+
+def test_whatever_goes_through_a_model_is_laid_out(monkeypatch):
+    """Chunks of inputs, and parameters, whose order in a vector stays that of ``parameters()``."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(16, 3)).double()
+    inputs, vector = torch.randn(5, 3, 4, 4), torch.randn(1, 163).double()
+    given = model, inputs, torch.arange(5) % 3
+    plain = Hessian(*given)(vector)
+
+    def last(self, value):
+        return value.contiguous(memory_format=torch.channels_last) if value.ndim == 4 else value
+
+    monkeypatch.setattr(Hessian, "_laid_out", last)
+    hessian = Hessian(*given, chunk=2)
+    assert hessian.parameters["0.weight"].is_contiguous(memory_format=torch.channels_last)
+    assert all(x.is_contiguous(memory_format=torch.channels_last) for x, _ in hessian._chunks(2))
+    for product in PRODUCTS.values():
+        told = Hessian(*given, product=product)(vector)
+        torch.testing.assert_close(told, plain)
+
+
+def test_algorithms_are_tried_for_all_items_and_not_for_the_few_that_are_looked_at():
+    class Notes(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.seen = nn.Linear(2, 3), []
+
+        def forward(self, x):
+            self.seen.append(torch.backends.cudnn.benchmark)
+            return self.layer(x)
+
+    before, model = torch.backends.cudnn.benchmark, Notes()
+    hessian = Hessian(model, torch.randn(50, 2), torch.arange(50) % 3)
+    assert hessian._forms_are_exact
+    assert model.seen
+    assert not any(model.seen)
+    model.seen.clear()
+    hessian(torch.ones(1, hessian.size))
+    assert model.seen
+    assert all(model.seen)
+    assert torch.backends.cudnn.benchmark == before
 
 
 @pytest.mark.parametrize(

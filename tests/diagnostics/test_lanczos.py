@@ -72,7 +72,8 @@ def test_the_basis_stays_orthogonal_in_single_precision():
     model = nn.Sequential(nn.Linear(4, 40), nn.Tanh(), nn.Linear(40, 3))
     hessian = Hessian(model, 5 * torch.randn(50, 4), torch.randint(3, (50,)))
     basis = torch.stack(krylov(hessian, start(hessian, 0), 1, 0.0, 40).basis)
-    torch.testing.assert_close(basis @ basis.T, torch.eye(40), rtol=0, atol=1e-5)
+    assert len(basis) >= 30  # rounding decides when the residual is exactly 0
+    torch.testing.assert_close(basis @ basis.T, torch.eye(len(basis)), rtol=0, atol=1e-5)
 
 
 def test_few_products_are_enough_for_a_per_cent(batch_norm_net):

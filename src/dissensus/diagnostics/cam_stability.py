@@ -27,7 +27,10 @@ class Stability:
 
 
 def cam_stability(maps_a: ArrayLike, maps_b: ArrayLike) -> Stability:
-    """Pearson correlation of the two maps of each item over its places, (items, height, width) each.
+    r"""Pearson correlation of the two maps of each item over its places, (items, height, width) each.
+
+    .. math:: r_i = \frac{\sum_{uv} (a_{iuv} - \bar a_i)(b_{iuv} - \bar b_i)}
+              {\sqrt{\sum_{uv} (a_{iuv} - \bar a_i)^2 \sum_{uv} (b_{iuv} - \bar b_i)^2}}
 
     A constant map correlates with nothing: Grad-CAM is 0 everywhere where nothing speaks for the class. Such items are
     dropped and counted. For seeds with splits of their own, pass the maps of

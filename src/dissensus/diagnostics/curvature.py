@@ -54,12 +54,20 @@ def curvature(
     of a weight) that a parameter belongs to, and :math:`|\theta_i|` for biases and the scales of a norm: the curvature
     along directions that are normalised as by Li et al. (2018).
 
-    >>> torch.manual_seed(0)  # doctest: +ELLIPSIS
-    <torch...>
-    >>> model, x, y = nn.Linear(4, 3), torch.randn(50, 4), torch.randint(3, (50,))
+    >>> _ = torch.manual_seed(0)
+    >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    >>> x, y = torch.randn(50, 4), torch.arange(50) % 3
     >>> told = curvature(model, x, y)
     >>> abs(told.deflated_trace - told.trace) < 3 * told.trace_se
     True
+    >>> with torch.no_grad():  # the same function with other weights
+    ...     for parameter, factor in zip(model.parameters(), (5, 5, 1 / 5, 1), strict=True):
+    ...         _ = parameter.mul_(factor)
+    >>> scaled = curvature(model, x, y)
+    >>> scaled.top_eigenvalue / told.top_eigenvalue > 2
+    True
+    >>> round(scaled.filter_normalised_top / told.filter_normalised_top, 2)
+    1.0
     """
     began = time.perf_counter()
     hessian = Hessian(model, inputs, targets, **options)

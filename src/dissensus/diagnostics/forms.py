@@ -1,4 +1,4 @@
-r"""Quadratic forms :math:`v'Hv` without the product Hv: forward passes only, for less than half of its price.
+r"""Quadratic forms :math:`v'Hv` by forward passes only, for less than half of the price of a product, and products Hv.
 
 Along :math:`\theta + tv` the outputs z of a net of modules :math:`y = M(w, x)` have a second derivative to which every
 module adds its own, carried to the loss by the gradient :math:`\delta_M` at its output, which is the same for all v:
@@ -7,8 +7,11 @@ module adds its own, carried to the loss by the gradient :math:`\delta_M` at its
 
 What is linear in its weights and in its inputs has :math:`D^2M = 2 M(\dot w, \dot x)`; rectifiers and pooling have 0.
 Outputs and gradients of convolutions, the same for all v, are computed once: so a convolution costs three of its kind a
-form, where a product costs nine and keeps every activation for a backward pass. (The collapsed Taylor mode of Dangel et
-al., 2025, with the gradient for the second order.)
+form, where a product by forward over reverse costs nine and keeps every activation for a backward pass. (The collapsed
+Taylor mode of Dangel et al., 2025, with the gradient for the second order.)
+
+And :math:`Hv = \frac12 \nabla_v\, v'Hv`: one backward pass through a form, four more of a convolution's kind, gives the
+product for seven, since nothing that is the same for all v is computed or differentiated again.
 
 What happens between the modules must be linear piece by piece, as sums, means and rectifiers are. That is not taken on
 trust: :meth:`dissensus.diagnostics.Hessian.forms` compares with a product first.
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -57,6 +61,13 @@ class Affine(NamedTuple):
     part: Callable[[Tensor, Tensor], Tensor]  # without what does not depend on the inputs
 
 
+class Form(NamedTuple):
+    """:math:`v'Hv` of the total loss, and the sum of the sizes of its terms, by which a difference is to be judged."""
+
+    value: Tensor
+    size: Tensor
+
+
 class Place(NamedTuple):
     """What a call of a module has along every line: its output, where that is dear to compute, and the gradient."""
 
@@ -64,8 +75,74 @@ class Place(NamedTuple):
     gradient: Tensor
 
 
-def places_within(model: nn.Module, parameters: Parameters, total: Total, x: Tensor) -> list[Place]:
-    """The place of every call of a module that may bend, in the order of the calls."""
+@dataclass(frozen=True)
+class Point:
+    """A model at its parameters on some items, with the place of every call of a module that may bend, in order."""
+
+    model: nn.Module
+    parameters: Parameters
+    x: Tensor
+    total: Total
+    places: list[Place]
+
+    @classmethod
+    def of(cls, model: nn.Module, parameters: Parameters, x: Tensor, total: Total) -> Point:
+        return cls(model, parameters, x, total, _places_within(model, parameters, x, total))
+
+    def form(self, along: Parameters) -> Form:
+        with torch.no_grad():
+            return self._form(along)
+
+    def product(self, along: Parameters) -> Parameters:
+        """:math:`Hv` of the total loss."""
+        variables = {name: value.detach().requires_grad_() for name, value in along.items()}
+        with torch.enable_grad():
+            half = self._form(variables).value / 2
+        rows = torch.autograd.grad(half, list(variables.values()), materialize_grads=True)
+        return dict(zip(variables, rows, strict=True))
+
+    def _form(self, along: Parameters) -> Form:
+        terms: list[Tensor] = []
+        others: list[Callable[[], Tensor]] = []
+        waiting = iter(self.places)
+
+        def go_through(module: nn.Module, affine: Affine, entered: Tensor) -> Tensor:
+            (output, gradient), (x, moving) = next(waiting), forward_ad.unpack_dual(entered)
+            weight, turning = forward_ad.unpack_dual(cast(Tensor, module.weight))
+            bias, shifting = (None, None) if module.bias is None else forward_ad.unpack_dual(cast(Tensor, module.bias))
+            output = affine.whole(x, weight, bias) if output is None else output.clone()  # what follows may be in place
+            tangents = [] if moving is None else [affine.part(moving, weight)]
+            if turning is not None or shifting is not None:
+                tangents.append(affine.whole(x, torch.zeros_like(weight) if turning is None else turning, shifting))
+            if moving is not None and turning is not None:
+                terms.append(2 * (gradient * affine.part(moving, turning)).sum())
+            return forward_ad.make_dual(output, sum(tangents[1:], tangents[0])) if tangents else output
+
+        def bend(module: nn.Module, entered: tuple[Tensor]) -> None:
+            # Later, since another derivative cannot be taken in the midst of this one; of a copy, since the module may
+            # work in place.
+            x, moving = forward_ad.unpack_dual(entered[0])
+            weights = {name: forward_ad.unpack_dual(value) for name, value in module.named_parameters(recurse=False)}
+            copied = x.clone(), None if moving is None else moving.clone()
+            others.append(partial(_by_differentiating, module, copied, weights, next(waiting).gradient))
+
+        def change(module: nn.Module) -> Callable[[], None]:
+            if (affine := _affine(module)) is None:
+                return module.register_forward_pre_hook(bend).remove
+            module.forward = partial(go_through, module, affine)
+            return partial(delattr, module, "forward")
+
+        with forward_ad.dual_level():
+            duals = {name: forward_ad.make_dual(value, along[name]) for name, value in self.parameters.items()}
+            with _changed(self.model, change):
+                outputs, moving = forward_ad.unpack_dual(functional_call(self.model, duals, (self.x,)))
+        terms += [other() for other in others]
+        terms.append(outputs.new_zeros(()) if moving is None else _second_derivative(self.total, (outputs,), (moving,)))
+        sizes = torch.stack(terms)
+        return Form(sizes.sum(), sizes.detach().abs().sum())
+
+
+def _places_within(model: nn.Module, parameters: Parameters, x: Tensor, total: Total) -> list[Place]:
     outputs: list[Tensor] = []
     dear: list[bool] = []
 
@@ -83,50 +160,6 @@ def places_within(model: nn.Module, parameters: Parameters, total: Total, x: Ten
         gradients = torch.autograd.grad(loss, outputs, materialize_grads=True)
     kept = [output.detach() if keep else None for output, keep in zip(outputs, dear, strict=True)]
     return [Place(*place) for place in zip(kept, gradients, strict=True)]
-
-
-def form(
-    model: nn.Module, parameters: Parameters, along: Parameters, x: Tensor, total: Total, places: list[Place]
-) -> tuple[Tensor, Tensor]:
-    """:math:`v'Hv` of the total loss, and the sum of the sizes of its terms, by which a difference is to be judged."""
-    terms: list[Tensor] = []
-    others: list[Callable[[], Tensor]] = []
-    waiting = iter(places)
-
-    def go_through(module: nn.Module, affine: Affine, entered: Tensor) -> Tensor:
-        (output, gradient), (x, moving) = next(waiting), forward_ad.unpack_dual(entered)
-        weight, turning = forward_ad.unpack_dual(cast(Tensor, module.weight))
-        bias, shifting = (None, None) if module.bias is None else forward_ad.unpack_dual(cast(Tensor, module.bias))
-        output = affine.whole(x, weight, bias) if output is None else output.clone()  # what follows may work in place
-        tangents = [] if moving is None else [affine.part(moving, weight)]
-        if turning is not None or shifting is not None:
-            tangents.append(affine.whole(x, torch.zeros_like(weight) if turning is None else turning, shifting))
-        if moving is not None and turning is not None:
-            terms.append(2 * (gradient * affine.part(moving, turning)).sum())
-        return forward_ad.make_dual(output, sum(tangents[1:], tangents[0])) if tangents else output
-
-    def bend(module: nn.Module, entered: tuple[Tensor]) -> None:
-        # Later, since another derivative cannot be taken in the midst of this one; of a copy, since the module may work
-        # in place.
-        x, moving = forward_ad.unpack_dual(entered[0])
-        weights = {name: forward_ad.unpack_dual(value) for name, value in module.named_parameters(recurse=False)}
-        copied = x.clone(), None if moving is None else moving.clone()
-        others.append(partial(_by_differentiating, module, copied, weights, next(waiting).gradient))
-
-    def change(module: nn.Module) -> Callable[[], None]:
-        if (affine := _affine(module)) is None:
-            return module.register_forward_pre_hook(bend).remove
-        module.forward = partial(go_through, module, affine)
-        return partial(delattr, module, "forward")
-
-    with torch.no_grad(), forward_ad.dual_level():
-        duals = {name: forward_ad.make_dual(value, along[name]) for name, value in parameters.items()}
-        with _changed(model, change):
-            outputs, moving = forward_ad.unpack_dual(functional_call(model, duals, (x,)))
-    terms += [other() for other in others]
-    terms.append(outputs.new_zeros(()) if moving is None else _second_derivative(total, (outputs,), (moving,)))
-    sizes = torch.stack(terms)
-    return sizes.sum(), sizes.abs().sum()
 
 
 def _affine(module: nn.Module) -> Affine | None:

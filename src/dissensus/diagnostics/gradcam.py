@@ -23,9 +23,15 @@ def gradcam(
     with the channels :math:`A_c` that ``layer`` (a module of ``model``) puts out and the logit :math:`z_y` (Selvaraju
     et al., 2017). In evaluation mode; no gradient, mode or hook of the model is changed.
 
-    >>> net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 2))
-    >>> gradcam(net, net[1], torch.rand(5, 3, 10, 10), classes=[0, 1, 1, 0, 1]).shape
-    (5, 8, 8)
+    >>> net = nn.Sequential(nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1, 2))
+    >>> _ = nn.init.constant_(net[3].weight[:1], 1.0), nn.init.constant_(net[3].weight[1:], -1.0)
+    >>> bright = torch.tensor([[0.0, 8.0], [0.0, 0.0]]).expand(2, 1, 2, 2)
+    >>> gradcam(net, net[0], bright, classes=[0, 1])  # what is bright speaks for class 0 and against class 1
+    array([[[0., 2.],
+            [0., 0.]],
+    <BLANKLINE>
+           [[0., 0.],
+            [0., 0.]]], dtype=float32)
     """
     if not any(module is layer for module in model.modules()):
         raise InputError(f"layer must be a module of {type(model).__name__}, such as model.stages[-1], but it is not.")

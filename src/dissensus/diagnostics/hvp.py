@@ -20,7 +20,7 @@ from dissensus.base.arrays import as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
 from dissensus.base.streams import stream
 from dissensus.diagnostics.determinism import refuse_random
-from dissensus.diagnostics.forms import NotPlain, Parameters, form, places_within
+from dissensus.diagnostics.forms import NotPlain, Parameters, Point
 from dissensus.evaluation.predict import device_of, evaluating
 
 Array: TypeAlias = Tensor | NDArray[Any]
@@ -37,7 +37,7 @@ class Options(TypedDict, total=False):
     loss: Loss
     chunk: int
     precision: str
-    product: Product
+    product: Product | None
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
@@ -56,7 +56,7 @@ def forward_over_reverse(total: Total, at: Parameters, along: Parameters, x: Ten
         return jvp(lambda parameters: grad(total)(parameters, x, y), (at,), (vector,))[1]
 
     if len(next(iter(along.values()))) == 1:  # vmap over one vector costs more than none
-        return {name: row[None] for name, row in derivative({name: rows[0] for name, rows in along.items()}).items()}
+        return _as_rows(derivative(_row(along, 0)))
     return vmap(derivative)(along)
 
 
@@ -77,9 +77,11 @@ class Hessian:
     :math:`\theta` are the parameters that require a gradient, one after the other in the order of ``parameters()``.
     The model works in evaluation mode, with frozen batch-norm, and is in its own modes again after every product.
 
-    ``loss`` gives one number an item. ``chunk`` items go through the model at once, or ``chunk // k`` items with k
-    vectors, so memory does not grow with either. ``precision`` is that of float32 products on a GPU: ``"fp32"``, or
-    ``"tf32"`` by choice. ``product`` is how: :func:`forward_over_reverse` or :func:`double_backward`.
+    ``loss`` gives one number an item. ``chunk`` items go through the model at once, so memory does not grow with the
+    items or the vectors; where one chunk holds all items, what is the same for all vectors is computed only once.
+    ``precision`` is that of float32 products on a GPU: ``"fp32"``, or ``"tf32"`` by choice. ``product`` is how:
+    :func:`forward_over_reverse` or :func:`double_backward`; without it by quadratic forms
+    (:mod:`dissensus.diagnostics.forms`) where they are exact for the model, else by forward over reverse.
 
     >>> model = nn.Linear(2, 1, bias=False)
     >>> x = np.array([[2.0, 0.0], [0.0, 1.0]], np.float32)
@@ -98,7 +100,7 @@ class Hessian:
         loss: Loss = cross_entropy,
         chunk: int = 500,
         precision: str = "fp32",
-        product: Product = forward_over_reverse,
+        product: Product | None = None,
     ) -> None:
         self.model = model
         self.device = device_of(model)
@@ -113,16 +115,16 @@ class Hessian:
         self.chunk = _whole("chunk", chunk)
         self.size = sum(value.numel() for value in self.parameters.values())
         self.products = 0
-        self._product, self._loss = product, loss
+        self._product, self._chosen, self._loss = product or forward_over_reverse, product is not None, loss
+        self._kept: tuple[list[int], Point] | None = None
         _forward_mode()
 
     def __call__(self, vectors: Tensor) -> Tensor:
         """The products with ``vectors``, (vectors, size), in the same shape."""
-        along = self._split(vectors)
+        parts = self._whole_products if self._chosen or not self._forms_are_exact else self._products_by_forms
         result = torch.zeros_like(vectors)
         with self._looking():
-            for x, y in self._chunks(max(1, self.chunk // len(vectors))):
-                rows = self._product(self._total, self.parameters, along, x, y)
+            for rows in parts(self._split(vectors), len(vectors)):
                 result += self._joined(rows)
         self.products += len(vectors)
         return result / len(self.inputs)
@@ -134,10 +136,24 @@ class Hessian:
         """
         if not self._forms_are_exact:
             return torch.linalg.vecdot(vectors, self(vectors))
+        along = self._split(vectors)
         with self._looking():
-            sums = [self._forms(vectors, x, y)[0] for x, y in self._chunks(self.chunk)]
+            sums = [
+                torch.stack([point.form(_row(along, number)).value for number in range(len(vectors))])
+                for point in self._points()
+            ]
         self.products += len(vectors)
         return torch.stack(sums).sum(0) / len(self.inputs)
+
+    def _whole_products(self, along: Parameters, vectors: int) -> Iterator[Parameters]:
+        """Chunk by chunk; with k vectors at once a chunk has a k-th of its items."""
+        for x, y in self._chunks(max(1, self.chunk // vectors)):
+            yield self._product(self._total, self.parameters, along, x, y)
+
+    def _products_by_forms(self, along: Parameters, vectors: int) -> Iterator[Parameters]:
+        for point in self._points():
+            rows = [point.product(_row(along, number)) for number in range(vectors)]
+            yield {name: torch.stack([row[name] for row in rows]) for name in along}
 
     @cached_property
     def _forms_are_exact(self) -> bool:
@@ -145,26 +161,30 @@ class Hessian:
         x, y = next(self._chunks(LOOKED_AT))
         numbers = stream(0, "forms").standard_normal((1, self.size), np.float32)
         vector = torch.from_numpy(numbers).to(self.device, self.dtype)
-        with self._looking(), products_in("fp32"):
+        along = self._split(vector)
+        with self._looking(), products_in("fp32", trying=False):
             try:
-                told, size = self._forms(vector, x, y)
+                point = self._point(x, y)
             except NotPlain:
                 return False
-            product = self._product(self._total, self.parameters, self._split(vector), x, y)
-            truth = torch.linalg.vecdot(vector, self._joined(product))
-        return bool((told - truth).abs() <= torch.finfo(self.dtype).eps ** 0.5 * size)
+            told, form = self._joined(_as_rows(point.product(_row(along, 0)))), point.form(_row(along, 0))
+            truth = self._joined(self._product(self._total, self.parameters, along, x, y))
+        differ = torch.stack([(form.value - (vector * truth).sum()).abs(), (told - truth).norm()])
+        sizes = torch.stack([form.size, truth.norm() + form.size / vector.norm()])
+        return bool((differ <= torch.finfo(self.dtype).eps ** 0.5 * sizes).all())
 
-    def _forms(self, vectors: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        def total(outputs: Tensor) -> Tensor:
-            return self._loss(outputs, y).sum()
+    def _points(self) -> Iterator[Point]:
+        """A point a chunk; the only one is kept for the next vectors, until the model changes."""
+        if len(self.inputs) > self.chunk:
+            yield from (self._point(x, y) for x, y in self._chunks(self.chunk))
+            return
+        versions = [value._version for value in (*self.model.parameters(), *self.model.buffers())]
+        if self._kept is None or self._kept[0] != versions:
+            self._kept = versions, self._point(*next(self._chunks(self.chunk)))
+        yield self._kept[1]
 
-        along, places = self._split(vectors), places_within(self.model, self.parameters, total, x)
-        values = [
-            form(self.model, self.parameters, {name: rows[row] for name, rows in along.items()}, x, total, places)
-            for row in range(len(vectors))
-        ]
-        told, sizes = zip(*values, strict=True)
-        return torch.stack(told), torch.stack(sizes)
+    def _point(self, x: Tensor, y: Tensor) -> Point:
+        return Point.of(self.model, self.parameters, x, lambda outputs: self._loss(outputs, y).sum())
 
     def flat(self, vectors: Sequence[Tensor]) -> Tensor:
         """One row, (1, size), from a list like the parameters."""
@@ -207,7 +227,7 @@ class Hessian:
     def _look(self) -> int:
         """An error unless the model is a function of an item, with logits as its output; their number."""
         x = self.inputs[:LOOKED_AT].to(self.device)
-        with evaluating(self.model), products_in("fp32"), torch.no_grad():
+        with evaluating(self.model), products_in("fp32", trying=False), torch.no_grad():
             logits = self.model(x[:1])
             if not isinstance(logits, Tensor) or logits.ndim != 2:
                 told = f"the shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else type(logits).__name__
@@ -235,7 +255,7 @@ def hvp(
     loss: Loss = cross_entropy,
     chunk: int = 500,
     precision: str = "fp32",
-    product: Product = forward_over_reverse,
+    product: Product | None = None,
 ) -> list[Tensor]:
     r""":math:`Hv` for the mean loss over the items; ``vectors`` and the result are lists like the parameters.
 
@@ -303,6 +323,14 @@ def _precision(precision: str, device: torch.device) -> str:
     return precision
 
 
+def _row(along: Parameters, number: int) -> Parameters:
+    return {name: rows[number] for name, rows in along.items()}
+
+
+def _as_rows(one: Parameters) -> Parameters:
+    return {name: row[None] for name, row in one.items()}
+
+
 def _told(shapes: Sequence[torch.Size]) -> str:
     return "[" + ", ".join(str(tuple(shape)) for shape in shapes) + "]"
 
@@ -316,12 +344,15 @@ def _forward_mode() -> None:
 
 
 @contextmanager
-def products_in(precision: str) -> Iterator[None]:
-    """TF32 rounds factors to 11 bits, and cuDNN does so by default; here only where it was chosen."""
+def products_in(precision: str, *, trying: bool = True) -> Iterator[None]:
+    """TF32 rounds factors to 11 bits, and cuDNN does so by default; here only where it was chosen.
+
+    ``trying``: cuDNN tries its algorithms for every new shape, which pays where a shape comes again and again.
+    """
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     try:
-        with torch.backends.cudnn.flags(enabled=True, benchmark=True, allow_tf32=precision == "tf32"):
+        with torch.backends.cudnn.flags(enabled=True, benchmark=trying, allow_tf32=precision == "tf32"):
             yield
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before

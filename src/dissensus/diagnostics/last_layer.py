@@ -34,6 +34,9 @@ def last_layer(model: nn.Module, inputs: Tensor | NDArray, *, chunk: int = 500) 
     >>> found = last_layer(body, np.zeros((5, 4), np.float32))
     >>> found.features.shape, found.logits.shape, found.bias
     ((5, 7), (5, 3), True)
+    >>> again = body[2](torch.from_numpy(found.features)).detach().numpy()
+    >>> bool(np.allclose(again, found.logits))
+    True
     """
     if not len(inputs):
         raise InputError("inputs hold no items, so there is nothing to look at.")

@@ -148,7 +148,8 @@ def aupr(inside: ArrayLike, outside: ArrayLike) -> float:
 
 
 def fpr_at_95(inside: ArrayLike, outside: ArrayLike) -> float:
-    """The share of outside items that are let in by the highest threshold that lets 95 % of the inside items in.
+    r"""The share of outside items that are let in by the highest threshold that lets 95 % of the inside items in:
+    :math:`P(s_j \ge t)` with :math:`t = \max \{t : P(s_i \ge t) \ge .95\}`.
 
     >>> fpr_at_95(inside=range(100), outside=[3, 4, 5, 6])  # 5 and above come in
     0.5
