@@ -1,0 +1,53 @@
+"""Saying things: results on standard output, stages and notes on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+out = Console()
+err = Console(stderr=True)
+
+
+def tell_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        tell_note(note)
+
+
+def tell_note(note: str) -> None:
+    err.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
+
+
+def note(text: str) -> None:
+    err.print(f"[yellow]Note:[/] {escape(text)}", soft_wrap=True, highlight=False)
+
+
+def many(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> many(1, "run"), many(3, "run")
+    ('1 run', '3 runs')
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def print_json(content: Any) -> None:
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+
+
+@contextmanager
+def waiting(what: str, quiet: bool) -> Iterator[None]:
+    """A stage of a command: something that moves in a terminal, a line elsewhere."""
+    if err.is_terminal and not quiet:
+        with err.status(f"{what} ..."):
+            yield
+        return
+    if not quiet:
+        err.print(f"{what} ...", highlight=False)
+    yield
