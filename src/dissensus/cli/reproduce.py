@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 
 from dissensus.base.errors import InputError
+from dissensus.base.words import many
 from dissensus.cli import options
 from dissensus.cli.deadline import Deadline, deadline_of, tell_too_short
 from dissensus.cli.exits import LEFT
@@ -19,19 +20,16 @@ from dissensus.cli.extras import need
 from dissensus.cli.given import listed, refuse_together, seed_set
 from dissensus.cli.sweeping import swept
 from dissensus.cli.tables import show_table
-from dissensus.cli.telling import err, many, out, print_json, waiting
+from dissensus.cli.telling import err, out, print_json, waiting
 
 if TYPE_CHECKING:
     from dissensus.experiment.chosen import Chosen
+    from dissensus.experiment.claims import Ledger
+    from dissensus.experiment.judgement import Judgement
     from dissensus.experiment.papers import Evidence, Paper
     from dissensus.experiment.reproduce import Reproduction, Several, Standing
     from dissensus.experiment.studies import Studied
     from dissensus.records import StoredRun
-
-SMOKE = (
-    "This is a smoke test: a small model, a few epochs, embedded data. Its numbers show that everything works, and say "
-    "nothing about the paper."
-)
 
 EXAMPLES = (
     "Examples: [bold]dissensus reproduce basins --plan[/bold]; "
@@ -125,36 +123,30 @@ def reproduce(
 
     told = read_paper(paper)
     under = None if protocol == "all" else protocol
-    wanted = choose(told, listed(only) or [], under)
+    wanted = choose(told, listed(only) or [], under, small=smoke)
     refuse_together(
         {"--plan": plan, "--from": results is not None, "--runs-only": runs_only}, "--results-only", results_only
     )
     if results is not None:
         refuse_together({"--plan": plan, "--runs-only": runs_only, "--smoke": smoke}, "--from", True)
         need("report")
-        there = wanted.runs or (results / "runs.csv").exists()
+        from dissensus.experiment.judgement import results_of
+
         with waiting("Reading the results", quiet):
-            evidence = Evidence.read(results) if there else Evidence({})
-        if foreign := [cell.protocol for cell in evidence.runs.values() if cell.protocol not in told.protocols]:
-            raise InputError(
-                f"{results} holds no results of {told.name}: its runs are of the protocol {foreign[0]!r}, which is of "
-                "another paper. Name that one."
-            )
-        _write_paper(evidence, told, folder or results, results, wanted, as_json, quiet)
+            evidence = results_of(told, results, wanted.runs)
+        _judge(evidence, told, folder or results, results, wanted, as_json, quiet)
         return
     need("train", *([] if plan or runs_only else ["report"]))
-    from dissensus.experiment.reproduce import opened
+    from dissensus.experiment.reproduce import opened, refuse_loss
     from dissensus.records import RunStore
 
     end = deadline_of(budget)
     out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / told.name)
     kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
-    if smoke:
-        wanted = _without_training(wanted, bool(only))
     if runs_only and not wanted.runs:
         raise InputError(f"--runs-only makes runs, but {only} asks for studies alone; leave one of them out.")
     repeated = now = None
-    if wanted.runs or not all(study.trains for study in wanted.studies):
+    if wanted.needs_runs:
         with waiting("Reading the data", quiet):
             repeated = opened(told, kept, under, small=smoke, look=look)
     if repeated is not None and wanted.runs:
@@ -165,19 +157,20 @@ def reproduce(
         return
     code = 0
     evidence = Evidence.read(out_folder) if (out_folder / "runs.csv").exists() and not smoke else Evidence({})
-    if repeated is not None and now is not None and not runs_only:
-        _refuse_loss(len(repeated.loses(evidence)), out_folder, kept.path)
-    if repeated is not None and now is not None and not results_only:
-        code = _make(repeated, now, end, jobs, width, quiet)
-    if not runs_only:
-        if repeated is not None and now is not None:
+    if repeated is not None and now is not None:
+        if not runs_only:
+            refuse_loss(repeated, evidence, out_folder)
+        if not results_only:
+            code = _make(repeated, now, end, jobs, width, quiet)
+        if not runs_only:
             with waiting("Collecting", quiet):
                 evidence = repeated.collect(evidence)
                 evidence.write(out_folder)
-        made = replace(wanted, studies=_without_training(wanted).studies) if results_only else wanted
+    if not runs_only:
+        made = wanted.without_training() if results_only else wanted
         left = _make_studies(made, repeated, out_folder, seed_set(seeds), context.obj, end, quiet)
         code = code or (LEFT if left else 0)
-        _write_paper(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
+        _judge(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
     if code:
         raise typer.Exit(code)
 
@@ -191,10 +184,10 @@ def _show_plan(
     as_json: bool,
 ) -> None:
     from dissensus.experiment.reproduce import counts
-    from dissensus.experiment.studies import SEEDS
+    from dissensus.experiment.studies import FOLDER, SEEDS
 
     rows = [] if now is None else counts(now, paper)
-    done = {study: len(study.seeds_in(folder / "studies") & set(SEEDS)) for study in wanted.studies}
+    done = {study: len(study.seeds_in(folder / FOLDER) & set(SEEDS)) for study in wanted.studies}
     if as_json:
         told: dict[str, Any] = {} if repeated is None or now is None else _json_standing(repeated, now)
         studies = [{"study": study.name, "seeds": len(SEEDS), "done": seeds} for study, seeds in done.items()]
@@ -256,40 +249,15 @@ def _make(
     repeated: Reproduction | Several, now: Standing, end: Deadline | None, jobs: int, width: int, quiet: bool
 ) -> int:
     """What is left; returns the exit code."""
-    from dissensus.experiment.run import device
+    from dissensus.experiment.reproduce import refuse_without_gpu
 
-    if now.left and any(plan.recipe.precision == "tf32" for plan in now.plans.values()) and device() == "cpu":
-        raise InputError(
-            f"{many(len(now.left), 'run')} of {repeated.paper.name} are left, which need a CUDA GPU, and this machine "
-            "has none. Without one: --smoke tries everything on small data, --plan says what would run, --results-only "
-            "collects what is in the store, and --from rebuilds all from results."
-            + ("" if repeated.paper.data else " Models of texts that need none: --protocol frozen.")
-        )
+    refuse_without_gpu(repeated, now)
     if not quiet:
         for line in _told_standing(repeated, now):
             err.print(escape(line), highlight=False, soft_wrap=True)
     left = None if end is None else end.left()
-    carry_out = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
-    return swept(carry_out, len(now.plans), "images", repeated.store, end, quiet)
-
-
-def _refuse_loss(runs: int, folder: Path, store: Path) -> None:
-    """Results that cannot be made again from this store are not written over."""
-    if runs:
-        raise InputError(
-            f"{folder} holds results of {many(runs, 'run')} that {'is' if runs == 1 else 'are'} not in the store "
-            f"{store}, and would lose them. Bring the runs (dissensus runs merge), or give the --store that has them; "
-            "or write elsewhere with --out, make runs alone with --runs-only, or build the page of what is there with "
-            f"--from {folder}."
-        )
-
-
-def _without_training(wanted: Chosen, named: bool = False) -> Chosen:
-    """The same without the studies that train models; where they were named, that is a mistake."""
-    kept = tuple(study for study in wanted.studies if not study.trains)
-    if named and (wrong := [study.name for study in wanted.studies if study.trains]):
-        raise InputError(f"{wrong[0]} trains models of texts, which --smoke does not have; leave one of them out.")
-    return replace(wanted, studies=kept)
+    sweep = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
+    return swept(sweep, len(now.plans), "images", repeated.store, end, quiet)
 
 
 def _make_studies(
@@ -302,76 +270,63 @@ def _make_studies(
     quiet: bool,
 ) -> int:
     """What is left of them; returns how many seeds still are, where the budget is used up."""
-    from dissensus.experiment.studies import SEEDS, Given, carry_out
+    from dissensus.experiment.studies import FOLDER, SEEDS, carry_out_all
 
-    def runs() -> Iterator[StoredRun]:
-        names = [] if repeated is None else [plan.name for plan in repeated.plans.values()]
-        return (repeated.store.read(name) for name in names if repeated is not None and name in repeated.store)
+    def runs() -> Iterable[StoredRun]:
+        return () if repeated is None else repeated.runs().values()
 
     def say(line: str) -> None:
         if not quiet:
             err.print(escape(line), highlight=False)
 
-    kept, over = folder / "studies", None if end is None else end.end
-    before = sum(len(study.left(kept, seeds or SEEDS)) for study in wanted.studies)
-    left = 0
-    for study in wanted.studies:
-        left += len(carry_out(study, Given(study.model, runs), kept, command, seeds or SEEDS, say=say, end=over))
-    if end is not None and left == before > 0 and not wanted.runs:
-        tell_too_short(f"{many(left, 'seed')} of studies", end)
-    elif left:
+    over = None if end is None else end.end
+    made = carry_out_all(wanted.studies, runs, folder / FOLDER, command, seeds or SEEDS, say=say, end=over)
+    if end is not None and made.left == made.before > 0 and not wanted.runs:
+        tell_too_short(f"{many(made.left, 'seed')} of studies", end)
+    elif made.left:
         err.print(
-            f"The budget is used up: {many(left, 'seed')} of studies left. The same command goes on from here.",
+            f"The budget is used up: {many(made.left, 'seed')} of studies left. The same command goes on from here.",
             highlight=False,
         )
-    return left
+    return made.left
 
 
-def _write_paper(
+def _judge(
     evidence: Evidence, paper: Paper, folder: Path, source: Path, wanted: Chosen, as_json: bool, quiet: bool
 ) -> None:
-    """Judge claims and studies, and write ledger and page; evidence and the scores of studies are all that it takes."""
-    from dissensus.experiment.claims import answer, enough_by_set, judge_claims, read_claims, rules
-    from dissensus.experiment.papers import smoke_part
-    from dissensus.experiment.studies import studies_of
-    from dissensus.report.paper import page_of, read_notes
-    from dissensus.report.paper.ledger import legend, sign
+    """Judge claims and studies, write ledger and page, and tell what was asked for."""
+    from dissensus.experiment.judgement import judge
+    from dissensus.report.paper import read_notes, write_page
 
     with waiting("Judging", quiet):
-        ledger = judge_claims(evidence, paper)
-        ledger.write(folder)
-        read = (study.read(source / "studies") for study in studies_of(paper.name).values())
-        studied = [one for one in read if one is not None]
-        for one in studied:
-            one.write(folder / "studies")
-    sentences = answer(ledger, evidence)
-    smoke = not evidence.comparable(paper)
-    banner = SMOKE if smoke else ""
+        judged = judge(evidence, paper, source)
+        judged.write(folder)
     with waiting("Drawing the page", quiet):
-        written = page_of(paper)(
-            evidence,
-            ledger,
-            smoke_part(paper, evidence) if smoke else paper,
-            folder,
-            answer=sentences,
-            rules={claim.name: rules(claim) for claim in read_claims(paper.name).claims},
-            notes=read_notes(source),
-            banner=banner,
-            **({} if paper.data else {"enough": enough_by_set(evidence), "studies": studied}),
-        )
-    named = [one for one in studied if one.study in wanted.studies]
+        page = write_page(judged, folder, read_notes(source))
+    named = [one for one in judged.studies if one.study in wanted.studies]
     if not wanted.runs:
-        _show_studies(named, written, as_json)
-        return
-    views = list(dict.fromkeys(row.view for row in ledger))
-    claims = list(dict.fromkeys(row.claim for row in ledger))
-    if as_json:
-        verdicts = {claim: {view: ledger.row(claim, view).verdict for view in views} for claim in claims}
-        told = {"runs": len(evidence.runs), "answer": sentences, "verdicts": verdicts}
-        print_json({**told, **_json_studies(named), "page": str(written)})
-        return
+        _show_studies(named, page, as_json)
+    elif as_json:
+        print_json({**_json_verdicts(judged), **_json_studies(named), "page": str(page)})
+    else:
+        _show_verdicts(judged, named, page)
+
+
+def _json_verdicts(judged: Judgement) -> dict[str, Any]:
+    claims, views = _claims_and_views(judged.ledger)
+    verdicts = {claim: {view: judged.ledger.row(claim, view).verdict for view in views} for claim in claims}
+    return {"runs": len(judged.evidence.runs), "answer": judged.answer, "verdicts": verdicts}
+
+
+def _show_verdicts(judged: Judgement, studied: Sequence[Studied], page: Path) -> None:
+    """A table of verdicts, the answer in sentences, and what studies found in plain words."""
+    from dissensus.report.paper import banner
+    from dissensus.report.paper.ledger import legend, sign
+
+    ledger = judged.ledger
+    claims, views = _claims_and_views(ledger)
     titled = {row.claim: f"{row.claim} {row.title}" for row in ledger}
-    title = f"{paper.title}, from {many(len(evidence.runs), 'run')}"
+    title = f"{judged.paper.title}, from {many(len(judged.evidence.runs), 'run')}"
     if len(views) > len(claims):  # a line a data set and model that was run
         run = [view for view in views if any(row.seeds for row in ledger.under(view))]
         rows = [[view, *(sign(ledger.row(claim, view)) for claim in claims)] for view in run]
@@ -381,11 +336,17 @@ def _write_paper(
         rows = [[titled[claim], *(ledger.row(claim, view).verdict for view in views)] for claim in claims]
         show_table(title, ["claim", *views], rows)
     out.print()
-    for sentence in [*([banner] if banner else []), *sentences]:
+    for sentence in filter(None, [banner(judged), *judged.answer]):
         out.print(escape(sentence), highlight=False)
-    for one in named:
+    for one in studied:
         out.print(escape("\n".join(["", one.question, *one.plain])), highlight=False)
-    out.print(f"\nThe page: [bold]{escape(str(written))}[/]", highlight=False, soft_wrap=True)
+    out.print(f"\nThe page: [bold]{escape(str(page))}[/]", highlight=False, soft_wrap=True)
+
+
+def _claims_and_views(ledger: Ledger) -> tuple[list[str], list[str]]:
+    from dissensus.report.paper.ledger import views_of
+
+    return list(dict.fromkeys(row.claim for row in ledger)), views_of(ledger)
 
 
 def _show_studies(studied: Sequence[Studied], page: Path, as_json: bool) -> None:

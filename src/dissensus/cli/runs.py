@@ -12,10 +12,11 @@ import typer
 from rich.markup import escape
 
 from dissensus.base.errors import StoreError
+from dissensus.base.words import many
 from dissensus.cli import options
 from dissensus.cli.exits import MISTAKE
 from dissensus.cli.tables import number, show_table
-from dissensus.cli.telling import err, many, note, out, print_json
+from dissensus.cli.telling import err, note, out, print_json
 
 if TYPE_CHECKING:
     from dissensus.records import RunStore, StoredRun

@@ -12,9 +12,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dissensus.base.errors import InputError
+from dissensus.base.words import many
 from dissensus.cli.deadline import Deadline, tell_left, tell_too_short
 from dissensus.cli.exits import FAILED, LEFT, TERMINATED
-from dissensus.cli.telling import err, many, tell_note, waiting
+from dissensus.cli.telling import err, tell_note, waiting
 
 if TYPE_CHECKING:
     from dissensus.datasets import Dataset

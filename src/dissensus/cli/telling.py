@@ -28,15 +28,6 @@ def note(text: str) -> None:
     err.print(f"[yellow]Note:[/] {escape(text)}", soft_wrap=True, highlight=False)
 
 
-def many(number: int, what: str) -> str:
-    """A number of things.
-
-    >>> many(1, "run"), many(3, "run")
-    ('1 run', '3 runs')
-    """
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def print_json(content: Any) -> None:
     sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
 
