@@ -243,3 +243,18 @@ def test_votes_beside_a_named_set_are_numbers(run, votes):
     code, _, err = run("compare", "--data", "glyphs", "--votes", votes)
     assert code == 2
     assert f"such as 5,10,all, but {votes!r} was given" in err
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("item,task,label", "say which is the item with --option item=...\n"),
+        ("number,who,answer", "name its columns with --option item=... and --option label=...\n"),
+    ],
+)
+def test_what_would_mend_the_votes_is_told_as_an_option(run, own_data, header, told):
+    rows = (own_data / "labels.csv").read_text().replace("item,annotator,label", header)
+    (own_data / "labels.csv").write_text(rows)
+    code, _, err = run("compare", *OWN)
+    assert code == 2
+    assert err.endswith(told)

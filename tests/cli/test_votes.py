@@ -1,5 +1,6 @@
 """``dissensus votes``: what it says of a file, and of one that is wrong."""
 
+import inspect
 import json
 
 import numpy as np
@@ -60,3 +61,34 @@ def test_counts_with_nan_name_their_cell(run, tmp_path):
     code, _, err = run("votes", "counts.npy")
     assert code == 2
     assert "row 0, column 1" in err
+
+
+WOULD_MEND = {
+    "two items": ("labels.csv", "item,task,label\na,b,c\na,b,d\n", "item", "task"),
+    "no label": ("labels.csv", "task,worker,answer\nx,p,cat\nx,q,dog\n", "label", "answer"),
+    "two layouts": ("labels.csv", "item,cat,dog\na,1,2\nb,2,1\n", "layout", "counts"),
+    "two delimiters": ("labels.txt", "item;x\tlabel\na;1\tcat\nb;2\tdog\n", "delimiter", "\t"),
+    "no order": ("labels.csv", "item,label\na,low\na,high\n", "classes", "low,high"),
+    "one class": ("labels.csv", "item,label\na,low\nb,low\n", "classes", "low,high"),
+}
+
+
+@pytest.mark.parametrize("mistake", WOULD_MEND)
+def test_what_would_mend_it_is_told_as_an_option_and_does(run, tmp_path, mistake):
+    name, content, option, value = WOULD_MEND[mistake]
+    (tmp_path / name).write_text(content)
+    arguments = ("votes", name, *(["--ordered"] if mistake == "no order" else []))
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert err.endswith(f" with --{option} ...\n")
+    code, _, err = run(*arguments, f"--{option}", value, *(["--item", "item;x"] if option == "delimiter" else []))
+    assert code == 0, err
+
+
+def test_every_keyword_of_the_reader_is_an_option():
+    from dissensus.cli.votes import votes
+    from dissensus.votes import read_votes
+
+    keywords = inspect.getfullargspec(read_votes).kwonlyargs
+    assert "delimiter" in keywords
+    assert set(keywords) <= set(inspect.signature(votes).parameters)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from dissensus._version import __version__
-from dissensus.base.errors import DissensusError
+from dissensus.base.errors import DissensusError, InputError
 from dissensus.cli import compare, data, demo, diagnose, report, reproduce, runs, train, votes
 from dissensus.cli.exits import MISTAKE, STOPPED, TERMINATED
 from dissensus.cli.telling import err, out
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         code = app(args=words, standalone_mode=False, obj=shlex.join(["dissensus", *words])) or 0
     except DissensusError as error:
-        told = _as_options(str(error), words[0] if words else "")
+        told = _told(error, words[0] if words else "")
         err.print(f"[bold red]{_kind(error)}:[/] {escape(told)}", soft_wrap=True, highlight=False)
         sys.exit(MISTAKE)
     except Exception as error:
@@ -70,13 +69,8 @@ def _kind(error: DissensusError) -> str:
     return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == DissensusError.__module__)
 
 
-def _as_options(told: str, command: str) -> str:
-    """How to name a column, said as the command has it instead of as Python does.
-
-    >>> _as_options("Name the one that holds the label with label=...", "compare")
-    'Name the one that holds the label with --option label=...'
-    >>> _as_options("Name the one that holds the label with label=...", "votes")
-    'Name the one that holds the label with --label ...'
-    """
-    option = r"with --\1 ..." if command == "votes" else r"with --option \1=..."
-    return re.sub(r"\bwith (\w+)=\.\.\.", option, told)
+def _told(error: DissensusError, command: str) -> str:
+    """Its message; keywords of Python's are options of votes, and for all others what ``--option`` takes."""
+    if isinstance(error, InputError):
+        return error.told(keyword="--{} ..." if command == "votes" else "--option {}=...")
+    return str(error)

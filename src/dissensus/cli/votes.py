@@ -33,6 +33,9 @@ def votes(
     separator: Annotated[
         str | None, typer.Option(help="What stands between the labels of one multi-label vote.")
     ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="What stands between columns, where a header can be cut in two ways.")
+    ] = None,
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
     ] = None,
@@ -51,6 +54,7 @@ def votes(
         ordered=ordered,
         layout=layout,
         separator=separator,
+        delimiter=delimiter,
     )
     tell_notes(read.notes)
     told = summary(read)
