@@ -13,7 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from dissensus.cli import options
 from dissensus.cli.tables import show_table
-from dissensus.cli.telling import err, note, out, print_json
+from dissensus.cli.telling import err, out, print_json, tell_note
 
 app = typer.Typer(help="The official data sets: list them, get them, find them.", no_args_is_help=True)
 
@@ -42,7 +42,7 @@ def data_list(as_json: options.Json = False) -> None:
     for name, data in OFFICIAL.items():
         if data.home and not data.there:
             files = ", ".join(Path(file).name for file in data.files)
-            note(f"{name}: get {files} from {data.home} into {data_path(name)}")
+            tell_note(f"{name}: get {files} from {data.home} into {data_path(name)}")
 
 
 @app.command(

@@ -16,7 +16,7 @@ from dissensus.cli import options
 from dissensus.cli.extras import need
 from dissensus.cli.given import outside_sets
 from dissensus.cli.tables import show_table
-from dissensus.cli.telling import err, note, out, print_json
+from dissensus.cli.telling import err, out, print_json, tell_note
 
 if TYPE_CHECKING:
     from dissensus.records import Diagnosis, StoredRun
@@ -67,7 +67,7 @@ def diagnose(
     for run in runs:
         _show_diagnostics(run, found[run.name])
     if not any(one.weights for rows in found.values() for one in rows):
-        note("no run kept its weights or its features, so only how they learned is told. See --help.")
+        tell_note("no run kept its weights or its features, so only how they learned is told. See --help.")
     out.print(f"The page shows them, too: [bold]dissensus report {escape(str(store))}[/]", highlight=False)
 
 

@@ -16,7 +16,7 @@ from dissensus.base.words import many
 from dissensus.cli import options
 from dissensus.cli.exits import MISTAKE
 from dissensus.cli.tables import number, show_table
-from dissensus.cli.telling import err, note, out, print_json
+from dissensus.cli.telling import err, out, print_json, tell_note
 
 if TYPE_CHECKING:
     from dissensus.records import RunStore, StoredRun
@@ -164,12 +164,12 @@ def runs_pack(
     archives = pack(kept, folder, [kept.resolve(name) for name in names] if names else None)
     for archive in archives:
         for run in archive.without_features:
-            note(
+            tell_note(
                 f"run {run} is packed without its features, which do not fit into one archive. "
                 f"To keep them, copy its folder: {kept.read(run).path}"
             )
     if unfinished := kept.unfinished_names():
-        note(f"left out, since unfinished: {many(len(unfinished), 'run')}.")
+        tell_note(f"left out, since unfinished: {many(len(unfinished), 'run')}.")
     if as_json:
         print_json([asdict(archive) for archive in archives])
         return
@@ -203,12 +203,12 @@ def runs_merge(
 
     merged = merge(RunStore(store), sources, _plan_name if find_spec("pydantic") else None)
     if merged.other:
-        note(
+        tell_note(
             f"{len(merged.other)} of those already here have other numbers; what is here is kept. "
             "One plan carried out on two machines may differ in the last digits."
         )
     if merged.busy:
-        note(f"left alone, since they are being made here at this moment: {', '.join(merged.busy)}.")
+        tell_note(f"left alone, since they are being made here at this moment: {', '.join(merged.busy)}.")
     if as_json:
         print_json(asdict(merged))
     else:

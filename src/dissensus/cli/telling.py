@@ -21,11 +21,8 @@ def tell_notes(notes: Sequence[str]) -> None:
 
 
 def tell_note(note: str) -> None:
-    err.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
-
-
-def note(text: str) -> None:
-    err.print(f"[yellow]Note:[/] {escape(text)}", soft_wrap=True, highlight=False)
+    """One line, however long: it may hold a path or a command to copy."""
+    err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True, highlight=False)
 
 
 def print_json(content: Any) -> None:
