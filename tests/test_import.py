@@ -12,11 +12,17 @@ HEAVY = ("torch", "matplotlib", "pandas", "scipy.stats", "pydantic", "polars")
 def imported_after(code: str) -> set[str]:
     program = f"{code}\nimport json, sys; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout))
+    return set(json.loads(done.stdout.splitlines()[-1]))
 
 
 def test_import_brings_nothing_heavy():
     assert not imported_after("import dissensus").intersection(HEAVY)
+
+
+def test_help_waits_for_nothing_heavy():
+    heavy = {*HEAVY, "numpy", "scipy", "dissensus.votes", "dissensus.experiment", "dissensus.report"}
+    code = "import dissensus.cli\ntry: dissensus.cli.main(['--help'])\nexcept SystemExit: print()"
+    assert not imported_after(code).intersection(heavy)
 
 
 def test_arrays_in_and_arrays_out_do_not_wait_for_polars():

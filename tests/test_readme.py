@@ -46,7 +46,8 @@ def test_the_numbers_are_those_of_the_files(section):
 
 def test_numbers_that_nobody_measured_are_those_of_the_code():
     from dissensus import stats
-    from dissensus.cli import LEFT, compare
+    from dissensus.cli.compare import compare
+    from dissensus.cli.exits import LEFT
     from dissensus.experiment import DEMO
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

@@ -1,3 +1,5 @@
+import pickle
+
 import pytest
 
 from dissensus.base.errors import DissensusError, InputError, MissingExtra, PlanError, StoreError, require, unknown
@@ -16,6 +18,16 @@ def test_a_store_error_reads_as_its_sentence():
     assert (
         str(StoreError("cannot write runs: No space left on device.")) == "cannot write runs: No space left on device."
     )
+
+
+@pytest.mark.parametrize("kind", [InputError, PlanError])
+def test_what_to_give_is_kept_apart_from_the_words_also_by_another_process(kind):
+    error = pickle.loads(pickle.dumps(kind("{odd}.csv: name its columns", give=["item", "label"])))
+    assert isinstance(error, kind)
+    assert str(error) == "{odd}.csv: name its columns with item=... and label=..."
+    assert error.told("--{} ...") == "{odd}.csv: name its columns with --item ... and --label ..."
+    plain = kind("write it with savez(ids=...)")
+    assert str(plain) == plain.told("--{} ...") == "write it with savez(ids=...)"
 
 
 def test_require_imports():

@@ -33,3 +33,20 @@ def test_a_paper_without_studies_does_not_speak_of_them() -> None:
     assert choose(basins).studies == ()
     with pytest.raises(InputError, match="unknown table, figure or experiment 'transfer'"):
         choose(basins, ["transfer"])
+
+
+def test_a_small_test_leaves_out_what_trains_models_of_texts() -> None:
+    told = choose(PAPER, small=True)
+    assert told.runs
+    assert [study.name for study in told.studies] == ["coverage"]
+    assert told == choose(PAPER).without_training()
+    with pytest.raises(InputError, match="transfer trains models of texts, which --smoke does not have"):
+        choose(PAPER, ["table1", "transfer"], small=True)
+    assert choose(PAPER, ["coverage"], small=True) == choose(PAPER, ["coverage"])
+
+
+@pytest.mark.parametrize(
+    ("only", "needed"), [([], True), (["table1"], True), (["coverage"], True), (["transfer"], False)]
+)
+def test_runs_are_needed_for_tables_and_by_studies_that_read_them(only: list[str], needed: bool) -> None:
+    assert choose(PAPER, only).needs_runs == needed

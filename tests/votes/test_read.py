@@ -23,7 +23,11 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
         (" \n\n", {}, "votes.csv holds nothing but blanks"),
         ("item,label\n", {}, r"votes.csv has a header \(item, label\) but no rows"),
         ("item\na\n", {}, "votes.csv has one column only, 'item'"),
-        ("a,b,c\nx,y,z\n", {}, "no layout of votes that is known here. Its columns are a, b, c. If a row is a vote"),
+        (
+            "a,b,c\nx,y,z\n",
+            {},
+            r"no layout of votes that is known here. Its columns are a, b, c. .* with item=\.\.\. and label=\.\.\.",
+        ),
         (
             LONG,
             {"label": "lable"},
@@ -71,7 +75,7 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
         (
             "item,cat,dog\na,1,2\nb,2,1\n",
             {},
-            'two ways; say which: layout="wide" .*, or layout="counts" \\(a row an item',
+            r'two ways, as "wide" \(.*\) or "counts" \(a row an item, a column a class\); say which with layout=\.\.\.',
         ),
         ("item,cat,dog\na,1,2\na,2,1\n", {"layout": "counts"}, "line 3: item 'a' was there before"),
         ("item,cat,dog\na,1,2\n,2,1\n", {"layout": "counts"}, "line 3: the item is missing"),

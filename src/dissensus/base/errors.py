@@ -14,7 +14,29 @@ class DissensusError(Exception):
 
 
 class InputError(DissensusError, ValueError):
-    """The data, the file or the argument that was given cannot be used as it is."""
+    """The data, the file or the argument that was given cannot be used as it is.
+
+    Where keywords would mend it, the message ends with them. They are kept apart from its words, since the command has
+    options in their place.
+
+    >>> error = InputError("the columns are task and what; say which is the label", give=["label"])
+    >>> str(error)
+    'the columns are task and what; say which is the label with label=...'
+    >>> error.told(keyword="--{} ...")
+    'the columns are task and what; say which is the label with --label ...'
+    """
+
+    def __init__(self, message: str, *, give: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.give = tuple(give)
+
+    def __str__(self) -> str:
+        return self.told()
+
+    def told(self, keyword: str = "{}=...") -> str:
+        """The message, with keywords written as whoever reads it writes them."""
+        message = str(self.args[0])
+        return f"{message} with {' and '.join(map(keyword.format, self.give))}" if self.give else message
 
 
 class PlanError(InputError):

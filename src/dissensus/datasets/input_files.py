@@ -91,8 +91,9 @@ def _read_table(path: Path, column: str | None) -> tuple[list[str], NDArray[Any]
         told = f"column {odd[0]!r} holds {features.schema[odd[0]]}" if odd else "there is no other column"
         raise InputError(
             f"all columns of {path} but that of the ids ({key!r}) must hold numbers, but {told}. "
-            "Name the column of the ids with ids=... and leave out what is no feature. A table of texts belongs to "
-            "texts, not to inputs."
+            "A table of texts belongs to texts, not to inputs. Else leave out what is no feature, or name the column "
+            "of the ids",
+            give=["ids"],
         )
     ids = frame[key]
     if ids.null_count():

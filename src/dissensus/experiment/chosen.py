@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.experiment.papers import Paper
@@ -18,6 +18,15 @@ class Chosen:
     places: tuple[str, ...]  # whose runs; all of the paper's, where none is named
     studies: tuple[Study, ...]
 
+    @property
+    def needs_runs(self) -> bool:
+        """Whether runs of the paper are made, or read by a study that trains nothing."""
+        return self.runs or not all(study.trains for study in self.studies)
+
+    def without_training(self) -> Chosen:
+        """The same without the studies that train models."""
+        return replace(self, studies=tuple(study for study in self.studies if not study.trains))
+
 
 def places_of(paper: Paper) -> list[str]:
     """What runs can be asked for by: tables, figures and experiments.
@@ -30,8 +39,10 @@ def places_of(paper: Paper) -> list[str]:
     return sorted(names, key=lambda name: (name.rstrip("0123456789"), len(name), name))  # figure2 before figure10
 
 
-def choose(paper: Paper, only: Sequence[str] = (), protocol: str | None = None) -> Chosen:
+def choose(paper: Paper, only: Sequence[str] = (), protocol: str | None = None, small: bool = False) -> Chosen:
     """Without names everything: all runs, and the studies with the models that a protocol names, or with any.
+
+    A ``small`` test of everything has no models of texts, and so no studies that train them.
 
     >>> from dissensus.experiment.papers import read_paper
     >>> told = choose(read_paper("soft-labels"), ["table2", "transfer"])
@@ -45,6 +56,10 @@ def choose(paper: Paper, only: Sequence[str] = (), protocol: str | None = None) 
             raise InputError(unknown(kinds, name, [*places, *studies]))
     if only:
         wanted = tuple(name for name in only if name in places)
-        return Chosen(bool(wanted), wanted, tuple(studies[name] for name in only if name in studies))
+        named = tuple(studies[name] for name in only if name in studies)
+        if small and (wrong := [study.name for study in named if study.trains]):
+            raise InputError(f"{wrong[0]} trains models of texts, which --smoke does not have; leave one of them out.")
+        return Chosen(bool(wanted), wanted, named)
     fits = [study for study in studies.values() if not study.trains or protocol in (None, study.model)]
-    return Chosen(True, (), tuple(fits))
+    everything = Chosen(True, (), tuple(fits))
+    return everything.without_training() if small else everything

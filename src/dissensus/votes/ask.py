@@ -33,7 +33,7 @@ def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> in
         raise InputError(f"{table.name}: {unknown('column', given, table.columns)}.")
     if len(names) > 1:
         told = " and ".join(map(repr, names))
-        raise InputError(f"{table.name} has the columns {told}; say which is the {role} with {role}=...")
+        raise InputError(f"{table.name} has the columns {told}; say which is the {role}", give=[role])
     if not names:
         return None
     if table.columns.count(names[0]) > 1:
@@ -45,5 +45,6 @@ def refuse_missing(table: Table, role: str, usual: Sequence[str]) -> InputError:
     told = " or ".join(map(repr, usual))
     return InputError(
         f"{table.name} has no column {told}; its columns are {', '.join(table.columns[:20])}. "
-        f"Name the one that holds the {role} with {role}=..."
+        f"Name the one that holds the {role}",
+        give=[role],
     )

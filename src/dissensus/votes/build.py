@@ -411,8 +411,8 @@ def _refuse_unknown_order(names: tuple[Class, ...]) -> None:
     except ValueError:
         told = ", ".join(map(repr, names[:20]))
         raise InputError(
-            f"the classes {told} are said to be ordered, but in which order is not known; name them in it with "
-            "classes=[...]."
+            f"the classes {told} are said to be ordered, but in which order is not known; name them in it",
+            give=["classes"],
         ) from None
 
 

@@ -88,7 +88,8 @@ def _headless(source: Table, ask: Ask) -> bool:
         return True
     raise InputError(
         f"the first line of {source.name}, {','.join(source.columns[:20])}, may be the names of classes or the first "
-        "item's counts; name the classes with classes=[...] to say which."
+        "item's counts; to say which, name the classes",
+        give=["classes"],
     )
 
 

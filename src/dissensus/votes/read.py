@@ -68,9 +68,9 @@ def read_votes(
     try:
         return reader.read(opened, _with_what_the_file_says(opened, ask))
     except InputError as why:
-        if opened.name in str(why):
-            raise
-        raise InputError(f"{opened.name}: {why}") from None
+        if opened.name not in str(why):
+            why.args = (f"{opened.name}: {why.args[0]}",)
+        raise
 
 
 def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
@@ -82,8 +82,8 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
     if len(fitting) == 1:
         return READERS[fitting[0]]
     if fitting:
-        told = ", or ".join(f'layout="{name}" ({READERS[name].shape})' for name in fitting)
-        raise InputError(f"{source.name} can be read in two ways; say which: {told}.")
+        told = " or ".join(f'"{name}" ({READERS[name].shape})' for name in fitting)
+        raise InputError(f"{source.name} can be read in two ways, as {told}; say which", give=["layout"])
     if isinstance(source, Document):
         raise InputError(
             f"{source.name} is one JSON document of a shape that is not known here; write one object a line (JSON "
@@ -91,8 +91,9 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
         )
     columns = f" Its columns are {', '.join(source.columns[:20])}." if isinstance(source, Table) else ""
     raise InputError(
-        f"{source.name} has no layout of votes that is known here.{columns} If a row is a vote, name its columns with "
-        'item=... and label=...; if it is an item, name the first column "item".'
+        f"{source.name} has no layout of votes that is known here.{columns} If a row is an item, name the first column "
+        '"item"; if it is a vote, name its columns',
+        give=["item", "label"],
     )
 
 

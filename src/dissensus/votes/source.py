@@ -279,7 +279,7 @@ def _delimiter(path: Path) -> str:
     by_suffix = _SUFFIX_DELIMITER.get(path.suffix.lower(), ",")
     if len(fitting) > 1 and by_suffix not in fitting:
         raise InputError(
-            f"the header of {path.name} can be cut at {' or '.join(map(repr, fitting))}; say which with delimiter=..."
+            f"the header of {path.name} can be cut at {' or '.join(map(repr, fitting))}; say which", give=["delimiter"]
         )
     return by_suffix if by_suffix in fitting or not fitting else fitting[0]
 

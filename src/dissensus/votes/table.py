@@ -495,7 +495,7 @@ def check_classes(classes: Iterable[Any]) -> tuple[Class, ...]:
         raise InputError(f"classes must differ, but {twice!r} occurs more than once.")
     if len(names) < 2:
         told = f"the only class is {names[0]!r}" if names else "there is none"
-        raise InputError(f"at least two classes are needed, but {told}. Name all of them with classes=[...].")
+        raise InputError(f"at least two classes are needed, but {told}. Name all of them", give=["classes"])
     return names
 
 

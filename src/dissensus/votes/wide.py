@@ -66,8 +66,8 @@ def refuse_twice(source: Table, ids: pl.Series, rows: np.ndarray) -> None:
         one, two = np.flatnonzero((ids == ids[int(twice.arg_max() or 0)]).to_numpy())[:2]
         raise InputError(
             f"{source.place(int(rows[two]))}: item {ids[int(two)]!r} was there before "
-            f"({source.place(int(rows[one]))}), but a row is an item here. If a row is one vote, name its columns with "
-            "item=... and label=..."
+            f"({source.place(int(rows[one]))}), but a row is an item here. If a row is one vote, name its columns",
+            give=["item", "label"],
         )
 
 

@@ -52,6 +52,9 @@ def test_every_training_is_a_run_of_its_own(here: Several) -> None:
     assert len({plan.name for plan in here.plans.values()}) == len(here.plans) == 2 * (5 + 23)
     assert all(plan.name in here.store for plan in here.plans.values())
     assert here.standing(here.wanted()).left == []
+    assert {cell: run.name for cell, run in here.runs().items()} == {
+        cell: plan.name for cell, plan in here.plans.items()
+    }
 
 
 def test_all_votes_of_a_protocol_may_be_few(here: Several) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dissensus.base.errors import InputError, StoreError
-from dissensus.experiment.studies import STUDIES, Given, carry_out, real_sparsity
+from dissensus.experiment.studies import STUDIES, Given, carry_out, carry_out_all, real_sparsity
 from dissensus.experiment.studies.study import SEEDS
 
 # Scores are judged where neither torch nor pydantic is.
@@ -65,6 +65,20 @@ def test_a_budget_that_is_over_leaves_the_rest(study, tmp_path):
     assert study.read(tmp_path) is None
     slow = replace(study, make=lambda given: lambda seed: time.sleep(0.2) or study.make(given)(seed))
     assert carry_out(slow, Given("frozen"), tmp_path, "command", [0, 1], end=time.monotonic() + 0.3) == [1]
+
+
+def test_studies_are_made_one_after_the_other_each_with_its_model(study, made, tmp_path):
+    models = []
+    others = [
+        replace(study, name=model, model=model, make=lambda given: models.append(given.model) or made.__getitem__)
+        for model in ("frozen", "mine")
+    ]
+    over = carry_out_all(others, tuple, tmp_path, "command", [0, 1], end=time.monotonic())
+    assert (over.before, over.left, models) == (4, 4, [])
+    carry_out(others[0], Given("frozen"), tmp_path, "command", [0])
+    done = carry_out_all(others, tuple, tmp_path, "command", [0, 1])
+    assert (done.before, done.left, models) == (3, 0, ["frozen", "frozen", "mine"])
+    assert [one.seeds_in(tmp_path) for one in others] == [{0, 1}, {0, 1}]
 
 
 def test_what_is_written_can_be_judged_again_without_torch_and_pydantic(study, tmp_path):

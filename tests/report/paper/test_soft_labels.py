@@ -10,10 +10,11 @@ import pytest
 from markupsafe import escape
 
 from dissensus.experiment.claims import answer, enough_by_set, judge_claims
-from dissensus.experiment.papers import Evidence, read_paper
+from dissensus.experiment.judgement import judge
+from dissensus.experiment.papers import Cell, Evidence, read_paper
 from dissensus.experiment.studies import STUDIES, Studied
 from dissensus.report.output import signed
-from dissensus.report.paper import page_of, write_paper_page, write_soft_labels_page
+from dissensus.report.paper import SMOKE, banner, write_page, write_soft_labels_page
 from dissensus.report.paper.beside import KINDS, read_beside
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.grid import to_csv
@@ -137,9 +138,26 @@ def test_where_nothing_is_planned_the_page_and_the_signs_say_so(evidence: Eviden
     assert "– nothing planned" in legend()
 
 
-def test_every_paper_has_its_page() -> None:
-    assert page_of(PAPER) is write_soft_labels_page
-    assert page_of(read_paper("basins")) is write_paper_page
+@pytest.mark.parametrize(
+    ("name", "own", "of_the_other"),
+    [("soft-labels", 'id="votes"', 'id="differences"'), ("basins", 'id="differences"', 'id="votes"')],
+)
+def test_every_paper_has_its_page(name: str, own: str, of_the_other: str, tmp_path: Path) -> None:
+    judged = judge(Evidence({}), read_paper(name), tmp_path)
+    page = write_page(judged, tmp_path).read_text("utf-8")
+    assert own in page
+    assert of_the_other not in page
+    assert str(escape(judged.answer[0])) in page
+    assert SMOKE not in page
+
+
+def test_a_smoke_test_says_so_before_anything_else(tmp_path: Path) -> None:
+    cell = Cell("cifar10h-small-cnn", "soft", "all", 1, 0)
+    small = Evidence.from_rows([{"cell": cell, "name": "kl", "value": 1.0, "checkpoint": "best"}])
+    elsewhere = Evidence(small.runs, {run: {"data": "glyphs"} for run in small.runs}, small.findings)
+    judged = judge(elsewhere, PAPER, tmp_path)
+    assert banner(judged) == SMOKE
+    assert SMOKE in write_page(judged, tmp_path).read_text("utf-8")
 
 
 def test_the_readme_has_a_line_a_data_set_and_model(

@@ -7,6 +7,7 @@
 ``lines``        models that wait for the one at the other end of a line
 ``standing``     what is done and what is left, and how long that takes
 ``reproduction`` all of it together, and making what is left
+``refusals``     what is not begun
 ``several``      a paper on several data sets and with several models
 ``yardsticks``   what people and guesses score, and entropy where people disagree
 ``collect``      from a store to evidence, with ``gains`` and ``across`` for numbers of two runs
@@ -18,13 +19,26 @@ From the evidence on (:mod:`dissensus.experiment.papers`, :mod:`dissensus.experi
 from __future__ import annotations
 
 from dissensus.experiment.papers import Paper
+from dissensus.experiment.reproduce.refusals import refuse_loss, refuse_without_gpu
 from dissensus.experiment.reproduce.reproduction import Reproduction
 from dissensus.experiment.reproduce.setting import Setting, full, smoke
 from dissensus.experiment.reproduce.several import TRIED, Several, protocols_like
 from dissensus.experiment.reproduce.standing import Standing, counts
 from dissensus.records import RunStore
 
-__all__ = ["Reproduction", "Setting", "Several", "Standing", "counts", "full", "opened", "protocols_like", "smoke"]
+__all__ = [
+    "Reproduction",
+    "Setting",
+    "Several",
+    "Standing",
+    "counts",
+    "full",
+    "opened",
+    "protocols_like",
+    "refuse_loss",
+    "refuse_without_gpu",
+    "smoke",
+]
 
 
 def opened(

@@ -35,7 +35,7 @@ Found = Iterator[Finding | Line]
 
 def collect(of: Reproduction) -> Evidence:
     """What was measured in all runs of the paper that are in the store."""
-    runs = {cell: of.store.read(plan.name) for cell, plan in of.plans.items() if plan.name in of.store}
+    runs = of.runs()
     found = [one for cell, run in runs.items() for one in _of_run(cell, run, of)]
     if any("sparse_target" in one.diagnostics for one in of.paper.experiments):
         gains = Gains(of.data, of.paper)

@@ -54,6 +54,10 @@ class Reproduction:
         places = {str(item): place for place, item in enumerate(self.data.votes.items)}
         return self.data.labels[[places[item] for item in run.predictions["ids"]]]
 
+    def runs(self) -> dict[Cell, StoredRun]:
+        """Of the trainings, those that are in the store."""
+        return {cell: self.store.read(plan.name) for cell, plan in self.plans.items() if plan.name in self.store}
+
     def wanted(
         self, only: Sequence[str] = (), protocol: str | None = None, seeds: Collection[int] | None = None
     ) -> list[Cell]:

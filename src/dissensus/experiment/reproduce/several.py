@@ -19,7 +19,7 @@ from dissensus.experiment.reproduce.setting import Setting
 from dissensus.experiment.reproduce.standing import Left, Standing
 from dissensus.experiment.source import Source
 from dissensus.experiment.sweep import Outcome, Say
-from dissensus.records import RunStore
+from dissensus.records import RunStore, StoredRun
 
 SMALL = Source(name="glyphs", options={"items": 160, "votes": 75})
 TRIED = ("cifar10h-small-cnn", "chaosnli-snli-frozen")  # by a small test: one with five votes, one with a sweep
@@ -48,6 +48,10 @@ class Several:
     @cached_property
     def plans(self) -> dict[Cell, Plan]:
         return {cell: plan for part in self.parts.values() for cell, plan in part.plans.items()}
+
+    def runs(self) -> dict[Cell, StoredRun]:
+        """Of the trainings, those that are in the store."""
+        return {cell: run for part in self.parts.values() for cell, run in part.runs().items()}
 
     def wanted(
         self, only: Sequence[str] = (), protocol: str | None = None, seeds: Collection[int] | None = None

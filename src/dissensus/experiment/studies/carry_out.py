@@ -1,15 +1,41 @@
-"""Making what is left of a study: seed by seed, each kept when it is done."""
+"""Making what is left of studies: seed by seed, each kept when it is done."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 
 from dissensus.base.errors import InputError
 from dissensus.experiment.studies.study import SEEDS, Given, Study
+from dissensus.records import StoredRun
 
 Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Made:
+    """How many seeds of studies were left before, and how many still are."""
+
+    before: int
+    left: int
+
+
+def carry_out_all(
+    studies: Collection[Study],
+    runs: Callable[[], Iterable[StoredRun]],
+    folder: str | os.PathLike[str],
+    command: str,
+    seeds: Collection[int] = SEEDS,
+    *,
+    say: Say = lambda line: None,
+    end: float | None = None,
+) -> Made:
+    """One study after the other, each with its own model; ``runs`` are those of the paper that are there."""
+    before = sum(len(study.left(folder, seeds)) for study in studies)
+    left = (carry_out(study, Given(study.model, runs), folder, command, seeds, say=say, end=end) for study in studies)
+    return Made(before, sum(map(len, left)))
 
 
 def carry_out(

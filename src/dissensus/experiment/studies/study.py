@@ -21,6 +21,7 @@ from dissensus.experiment.studies.score import Score, Scores, joined, read_score
 from dissensus.records import StoredRun
 
 SEEDS = range(10)
+FOLDER = "studies"  # of results, where scores and tables lie
 OneSeed = Callable[[int], list[Score]]
 
 

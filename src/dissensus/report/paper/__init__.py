@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dissensus.report.paper.differences import Note, read_notes
 from dissensus.report.paper.page import write_paper_page
 from dissensus.report.paper.soft_labels import write_soft_labels_page
 
 if TYPE_CHECKING:
-    from dissensus.experiment.papers import Paper
+    from dissensus.experiment.judgement import Judgement
 
-__all__ = ["Note", "page_of", "read_notes", "write_paper_page", "write_soft_labels_page"]
+__all__ = ["Note", "banner", "read_notes", "write_page", "write_paper_page", "write_soft_labels_page"]
+
+SMOKE = (
+    "This is a smoke test: a small model, a few epochs, embedded data. Its numbers show that everything works, and say "
+    "nothing about the paper."
+)
 
 
-def page_of(paper: Paper) -> Callable[..., Path]:
-    """What writes the page on a paper."""
-    return write_soft_labels_page if paper.name == "soft-labels" else write_paper_page
+def banner(judged: Judgement) -> str:
+    """What a reader has to know before anything else, if there is such a thing."""
+    return SMOKE if judged.smoke else ""
+
+
+def write_page(judged: Judgement, folder: str | os.PathLike[str], notes: Sequence[Note] = ()) -> Path:
+    """The page on a paper, whichever it is; ``notes`` are what explains differences from the published numbers."""
+    told: dict[str, Any] = {"answer": judged.answer, "rules": judged.rules, "notes": notes, "banner": banner(judged)}
+    found = judged.evidence, judged.ledger, judged.tried
+    if judged.paper.name == "soft-labels":
+        return write_soft_labels_page(*found, folder, **told, enough=judged.enough, studies=judged.studies)
+    return write_paper_page(*found, folder, **told)

@@ -1,4 +1,4 @@
-"""The command: what it says before anything starts, and of mistakes."""
+"""``dissensus reproduce``: what it says before anything starts, and of mistakes."""
 
 from __future__ import annotations
 

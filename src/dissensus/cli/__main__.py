@@ -1,0 +1,6 @@
+"""``python -m dissensus.cli``."""
+
+from dissensus.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""``dissensus compare``: methods × seeds × votes an item, a verdict, and the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dissensus.cli import options
+from dissensus.cli.deadline import deadline_of
+from dissensus.cli.extras import need
+from dissensus.cli.given import comparison_of, listed, look_for, model_of, recipe_of, seeds_of, source_of, votes_an_item
+from dissensus.cli.report import show_report
+from dissensus.cli.sweeping import before_starting, carry_out, refuse_done
+from dissensus.cli.telling import tell_notes, waiting
+
+if TYPE_CHECKING:
+    from dissensus.experiment import Comparison
+
+EXAMPLES = (
+    "Examples: [bold]dissensus compare --data glyphs --methods majority,soft,multipass --seeds 8[/bold]; "
+    "[bold]dissensus compare --data cifar10h --votes 5 --budget 9m[/bold]; "
+    "[bold]dissensus compare --votes labels.csv --inputs features.npy[/bold]; "
+    "[bold]dissensus compare --votes labels.csv --texts texts.csv[/bold]; [bold]dissensus compare plan.toml[/bold]"
+)
+
+
+def compare(
+    plan: options.PlanFile = None,
+    data: options.Data = None,
+    votes: options.VotesOrK = None,
+    inputs: options.Inputs = None,
+    texts: options.TextTable = None,
+    option: options.Options = None,
+    methods: Annotated[str | None, typer.Option("--methods", metavar="A,B,...", help="Methods to compare.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="N|A,B,...", help="So many seeds, or a list of seeds.")
+    ] = None,
+    per_item: options.PerItem = None,
+    draw: options.DrawAs = None,
+    model: options.Model = None,
+    encoder: options.EncoderAt = None,
+    epochs: options.Epochs = None,
+    recipe: options.RecipeFields = None,
+    select: options.Select = None,
+    target: options.Target = None,
+    save_model: options.SaveModel = False,
+    features: options.Features = False,
+    diagnose: options.Inside = False,
+    ood: options.Outside = None,
+    store: options.Store = Path("runs"),
+    page: options.Out = Path("report"),
+    jobs: options.Jobs = 2,
+    width: options.Width = 4,
+    budget: options.BudgetOf = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """What should I train on? Methods × seeds × votes an item, a verdict, and the page.
+
+    Runs that are done are skipped and killed ones go on from their last checkpoint, so a comparison can be stopped,
+    resumed and extended. The page is written when all are done; exit code 3: the budget came first.
+
+    What is not said of model and recipe comes with the data: cifar10h and cifar10n bring the published ones (resnet18,
+    200 epochs, for a GPU), anything else a small model and 30 epochs. Options and plans change them field by field.
+    """
+    need("train", "report")
+    end, looking = deadline_of(budget), look_for(diagnose, ood)
+    comparison = comparison_of(
+        plan,
+        data=source_of(data, votes, inputs, texts, option),
+        methods=listed(methods),
+        seeds=seeds_of(seeds),
+        votes=votes_an_item(votes, per_item),
+        draw=draw,
+        model=model_of(model, encoder),
+        recipe=recipe_of(recipe, epochs),
+        split=None if select is None else {"select": select},
+        target=target,
+    )
+    how: dict[str, Any] = {"jobs": jobs, "width": width, "keep_model": save_model, "features": features, "budget": end}
+    how |= {"diagnose": looking}
+    compare_and_report(comparison, store, page, how, as_json, quiet)
+
+
+def compare_and_report(
+    comparison: Comparison, store: Path, page: Path, how: dict[str, Any], as_json: bool, quiet: bool
+) -> None:
+    from dissensus.records import RunStore
+    from dissensus.report import collect
+
+    with waiting("Reading the data", quiet):
+        data = comparison.data.load()
+        plans = comparison.plans(data)
+    kept = RunStore(store)
+    before = before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
+    tell_notes([*data.votes.notes, *comparison.notes(), *before])
+    refuse_done(how, plans, kept)
+    carry_out(plans, comparison.data, data, kept, how, quiet)
+    with waiting("Judging", quiet):
+        collected = collect([kept.read(plan.name) for plan in plans])
+    show_report(collected, page, data, as_json, quiet)

@@ -1,0 +1,58 @@
+"""A budget that a command was given: when it is over, and what is said then."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from math import ceil
+
+from dissensus.cli.telling import err
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """When a budget began and when it is over, by the monotonic clock."""
+
+    began: float
+    end: float
+
+    def left(self) -> float:
+        return max(self.end - time.monotonic(), 1e-6)
+
+    def at_least(self) -> float:
+        """Of a budget that was over too early: how long another should be.
+
+        Twice what has passed by now, since worker processes start up as this one did, and an epoch is to fit in, too.
+        """
+        return ceil(2 * (time.monotonic() - self.began))
+
+
+def deadline_of(budget: str | None) -> Deadline | None:
+    """Of a budget that begins now."""
+    now = time.monotonic()  # before the import, which takes half a second
+    from dissensus.experiment.budget import seconds_of
+
+    return None if budget is None else Deadline(now, now + seconds_of(budget))
+
+
+def tell_left(left: int, of: int, seconds: float | None) -> None:
+    from dissensus.experiment.budget import told
+
+    more = "" if seconds is None else f", about {told(seconds)} more"
+    err.print(
+        f"The budget is used up: {of - left} of {of} runs done, {left} left{more}. The same command goes on from here.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def tell_too_short(left: str, end: Deadline) -> None:
+    from dissensus.experiment.budget import told
+
+    are = "is" if left.startswith("1 ") else "are"
+    err.print(
+        f"Nothing was done, and {left} {are} left: the budget was over before training could begin. "
+        f"Give it at least {told(end.at_least())}.",
+        highlight=False,
+        soft_wrap=True,
+    )

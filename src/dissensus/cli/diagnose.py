@@ -1,0 +1,93 @@
+"""``dissensus diagnose``: numbers from inside stored models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from dissensus.base.errors import InputError
+from dissensus.cli import options
+from dissensus.cli.extras import need
+from dissensus.cli.given import outside_sets
+from dissensus.cli.tables import show_table
+from dissensus.cli.telling import err, out, print_json, tell_note
+
+if TYPE_CHECKING:
+    from dissensus.records import Diagnosis, StoredRun
+
+EXAMPLES = (
+    "Examples: [bold]dissensus diagnose --store runs[/bold]; "
+    "[bold]dissensus diagnose 3f2a 77b0 --ood svhn[/bold]. Then: [bold]dissensus report runs[/bold]"
+)
+
+
+def diagnose(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN", help="Names of runs, or their first digits; all if none.")
+    ] = None,
+    store: options.Store = Path("runs"),
+    ood: options.Outside = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Where did training end up? Numbers from inside stored models, kept beside the runs and shown on the page.
+
+    From every run: how it learned. From runs with features (--features): whether seeds see alike. From runs with few
+    votes an item: where hard labels gain. From runs with weights (--save-model): curvature, gradient variance,
+    barriers, Grad-CAM and out-of-distribution scores.
+
+    compare --diagnose finds most of it right after training, without keeping weights.
+    """
+    need("train")
+    from dissensus.experiment import diagnose_runs
+    from dissensus.records import RunStore
+
+    kept = RunStore(store)
+    if folders := [name for name in names or [] if Path(name).is_dir()]:
+        raise InputError(f"{folders[0]} is a folder, and names of runs were expected; say --store {folders[0]}.")
+    runs = [kept.read(name) for name in ([kept.resolve(name) for name in names] if names else kept.names())]
+    if not runs:
+        raise InputError(f"{store} holds no runs. Make some with: dissensus compare --store {store}")
+    outside = outside_sets(ood)
+
+    def say(line: str) -> None:
+        if not quiet:
+            err.print(f"{line} ...", highlight=False)
+
+    found = diagnose_runs(runs, outside, say)
+    if as_json:
+        print_json([{"run": run.name, "diagnostics": [_plain(one) for one in found[run.name]]} for run in runs])
+        return
+    for run in runs:
+        _show_diagnostics(run, found[run.name])
+    if not any(one.weights for rows in found.values() for one in rows):
+        tell_note("no run kept its weights or its features, so only how they learned is told. See --help.")
+    out.print(f"The page shows them, too: [bold]dissensus report {escape(str(store))}[/]", highlight=False)
+
+
+def _show_diagnostics(run: StoredRun, found: Sequence[Diagnosis]) -> None:
+    from dissensus.diagnostics.registry import DIAGNOSTICS, titled
+
+    rows = []
+    for one in found:
+        digits = DIAGNOSTICS[one.name].digits if one.name in DIAGNOSTICS else 3
+        interval = "" if isnan(one.low) else f"[{one.low:.{digits}f}, {one.high:.{digits}f}]"
+        epoch = f"{one.weights} epoch" if one.weights else ""
+        rows.append([titled(one), f"{one.value:.{digits}f}", interval, epoch, one.other and f"with {one.other}"])
+    show_table(
+        f"{run.plan['method']}, seed {run.plan['seeds']['split']}: run {run.name}",
+        ["", "value", "95 % of the estimate", "", ""],
+        rows,
+    )
+    out.print()
+
+
+def _plain(found: Diagnosis) -> dict[str, Any]:
+    """For JSON, which knows no NaN."""
+    return {name: None if isinstance(value, float) and isnan(value) else value for name, value in asdict(found).items()}

@@ -1,0 +1,366 @@
+"""``dissensus reproduce``: a paper's runs, its tables beside ours, and a verdict on each of its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from dissensus.base.errors import InputError
+from dissensus.base.words import many
+from dissensus.cli import options
+from dissensus.cli.deadline import Deadline, deadline_of, tell_too_short
+from dissensus.cli.exits import LEFT
+from dissensus.cli.extras import need
+from dissensus.cli.given import listed, refuse_together, seed_set
+from dissensus.cli.sweeping import swept
+from dissensus.cli.tables import show_table
+from dissensus.cli.telling import err, out, print_json, waiting
+
+if TYPE_CHECKING:
+    from dissensus.experiment.chosen import Chosen
+    from dissensus.experiment.claims import Ledger
+    from dissensus.experiment.judgement import Judgement
+    from dissensus.experiment.papers import Evidence, Paper
+    from dissensus.experiment.reproduce import Reproduction, Several, Standing
+    from dissensus.experiment.studies import Studied
+    from dissensus.records import StoredRun
+
+EXAMPLES = (
+    "Examples: [bold]dissensus reproduce basins --plan[/bold]; "
+    "[bold]dissensus reproduce basins --only table1 --seeds 0-4 --budget 9m[/bold]; "
+    "[bold]dissensus reproduce basins --from results/basins[/bold]; [bold]dissensus reproduce basins --smoke[/bold]; "
+    "[bold]dissensus reproduce soft-labels --protocol frozen[/bold]; "
+    "[bold]dissensus reproduce soft-labels --only real-sparsity[/bold]"
+)
+
+
+def reproduce(
+    context: typer.Context,
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER",
+            help="basins: arXiv 2605.20642, on CIFAR-10H; soft-labels: arXiv 2511.14117, on images and texts.",
+        ),
+    ],
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what would run and how long it takes; run nothing.")
+    ] = False,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            "--only",
+            metavar="A,B,...",
+            help="Runs of these tables, figures or experiments (table1,figure4), and these studies of soft-labels "
+            "(coverage,transfer); --plan names them. With --from: which studies are told.",
+        ),
+    ] = None,
+    protocol: Annotated[
+        str,
+        typer.Option(
+            "--protocol",
+            help="Of basins: published (as the paper), audited (its weaknesses mended). Of soft-labels: a data set, a "
+            "model or both, such as hs-brexit, frozen, hs-brexit-frozen. By default all.",
+        ),
+    ] = "all",
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="A-B|A,B,...", help="Runs of these seeds: 0-4, or 0,3,5.")
+    ] = None,
+    budget: options.BudgetOf = None,
+    store: Annotated[
+        Path | None, typer.Option("--store", metavar="FOLDER", help="Where the runs are kept; runs by default.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where results and page go; results/PAPER by default."),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FOLDER",
+            help="Rebuild everything from results that lie there: no torch, no data, no GPU.",
+        ),
+    ] = None,
+    smoke: Annotated[
+        bool,
+        typer.Option("--smoke", help="All of it on embedded data with a small model: a test of a minute, no result."),
+    ] = False,
+    runs_only: Annotated[
+        bool, typer.Option("--runs-only", help="Make runs and leave it at that, as on a borrowed GPU.")
+    ] = False,
+    results_only: Annotated[
+        bool, typer.Option("--results-only", help="Make no runs; collect and judge what is in the store.")
+    ] = False,
+    look: Annotated[
+        str, typer.Option("--look", help="Precision inside models on a GPU, curvature above all: tf32, or fp32 (slow).")
+    ] = "tf32",
+    jobs: options.Jobs = 2,
+    width: options.Width = 4,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Repeat a paper: its tables beside ours, its figures, and a verdict on each of its claims.
+
+    Begin with --plan, which says what would run, what is done and how much GPU time is left. Runs that tables share are
+    made once; what is done is skipped, killed runs go on, and each model is looked into (curvature, barriers, Grad-CAM,
+    out-of-distribution scores) right after its training, so no weights are kept.
+
+    In slices on borrowed GPUs: --budget 9m --runs-only there, then dissensus runs pack, and here dissensus runs merge
+    and --results-only. Results are four small files, from which --from builds tables, figures, ledger and page again.
+
+    Studies beside a paper ask one question each. Their scores are kept seed by seed, and seeds that are there are not
+    made again.
+    """
+    from dissensus.experiment.chosen import choose
+    from dissensus.experiment.papers import Evidence, read_paper
+
+    told = read_paper(paper)
+    under = None if protocol == "all" else protocol
+    wanted = choose(told, listed(only) or [], under, small=smoke)
+    refuse_together(
+        {"--plan": plan, "--from": results is not None, "--runs-only": runs_only}, "--results-only", results_only
+    )
+    if results is not None:
+        refuse_together({"--plan": plan, "--runs-only": runs_only, "--smoke": smoke}, "--from", True)
+        need("report")
+        from dissensus.experiment.judgement import results_of
+
+        with waiting("Reading the results", quiet):
+            evidence = results_of(told, results, wanted.runs)
+        _judge(evidence, told, folder or results, results, wanted, as_json, quiet)
+        return
+    need("train", *([] if plan or runs_only else ["report"]))
+    from dissensus.experiment.reproduce import opened, refuse_loss
+    from dissensus.records import RunStore
+
+    end = deadline_of(budget)
+    out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / told.name)
+    kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
+    if runs_only and not wanted.runs:
+        raise InputError(f"--runs-only makes runs, but {only} asks for studies alone; leave one of them out.")
+    repeated = now = None
+    if wanted.needs_runs:
+        with waiting("Reading the data", quiet):
+            repeated = opened(told, kept, under, small=smoke, look=look)
+    if repeated is not None and wanted.runs:
+        with waiting("Looking what is done", quiet):
+            now = repeated.standing(repeated.wanted(wanted.places, under, seed_set(seeds)))
+    if plan:
+        _show_plan(told, repeated, now, wanted, out_folder, as_json)
+        return
+    code = 0
+    evidence = Evidence.read(out_folder) if (out_folder / "runs.csv").exists() and not smoke else Evidence({})
+    if repeated is not None and now is not None:
+        if not runs_only:
+            refuse_loss(repeated, evidence, out_folder)
+        if not results_only:
+            code = _make(repeated, now, end, jobs, width, quiet)
+        if not runs_only:
+            with waiting("Collecting", quiet):
+                evidence = repeated.collect(evidence)
+                evidence.write(out_folder)
+    if not runs_only:
+        made = wanted.without_training() if results_only else wanted
+        left = _make_studies(made, repeated, out_folder, seed_set(seeds), context.obj, end, quiet)
+        code = code or (LEFT if left else 0)
+        _judge(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
+    if code:
+        raise typer.Exit(code)
+
+
+def _show_plan(
+    paper: Paper,
+    repeated: Reproduction | Several | None,
+    now: Standing | None,
+    wanted: Chosen,
+    folder: Path,
+    as_json: bool,
+) -> None:
+    from dissensus.experiment.reproduce import counts
+    from dissensus.experiment.studies import FOLDER, SEEDS
+
+    rows = [] if now is None else counts(now, paper)
+    done = {study: len(study.seeds_in(folder / FOLDER) & set(SEEDS)) for study in wanted.studies}
+    if as_json:
+        told: dict[str, Any] = {} if repeated is None or now is None else _json_standing(repeated, now)
+        studies = [{"study": study.name, "seeds": len(SEEDS), "done": seeds} for study, seeds in done.items()]
+        print_json({**told, "experiments": [asdict(row) for row in rows], "studies": studies})
+        return
+    if repeated is not None and now is not None:
+        head = ["experiment", "protocol", "for", "runs", "done", "left"]
+        cells = [
+            [row.experiment, row.protocol, ", ".join(row.feeds), str(row.runs), str(row.done), str(row.runs - row.done)]
+            for row in rows
+        ]
+        show_table(f"{paper.title}: what is run", head, cells)
+        out.print("\nExperiments share runs; each is made once.", highlight=False)
+        for line in _told_standing(repeated, now):
+            out.print(escape(line), highlight=False, soft_wrap=True)
+        out.print()
+    if done:
+        head = ["study", "asks", "seeds", "done", "left"]
+        cells = [
+            [study.name, study.question, str(len(SEEDS)), str(seeds), str(len(SEEDS) - seeds)]
+            for study, seeds in done.items()
+        ]
+        show_table("Studies beside it", head, cells)
+
+
+def _json_standing(repeated: Reproduction | Several, now: Standing) -> dict[str, Any]:
+    left = repeated.left(now)
+    return {
+        "runs": len(now.plans),
+        "done": len(now.done),
+        "left": len(now.left),
+        "again": len(now.again),
+        "seconds_left": left.seconds,
+        "looks_not_timed": left.looks,
+        "runs_not_timed": left.runs,
+        "source": left.source,
+    }
+
+
+def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[str]:
+    """How far it is, and what is left: two or three lines."""
+    from dissensus.experiment.budget import told
+
+    again = f", of which {len(now.again)} were made before and lack something" if now.again else ""
+    yield f"{many(len(now.plans), 'run')}: {len(now.done)} done, {len(now.left)} left{again}."
+    if not now.left:
+        return
+    left = repeated.left(now)
+    if left.seconds is None:
+        yield f"How long they take is not known yet: {left.source}."
+        return
+    lacking = [f"{many(left.runs, 'run')} of other kinds"] * bool(left.runs)
+    lacking += [f"the looks inside {many(left.looks, 'model')}"] * bool(left.looks)
+    without = f"; without {' and '.join(lacking)}, which nobody has timed yet" if lacking else ""
+    yield f"About {told(left.seconds)} are left{without} ({left.source})."
+
+
+def _make(
+    repeated: Reproduction | Several, now: Standing, end: Deadline | None, jobs: int, width: int, quiet: bool
+) -> int:
+    """What is left; returns the exit code."""
+    from dissensus.experiment.reproduce import refuse_without_gpu
+
+    refuse_without_gpu(repeated, now)
+    if not quiet:
+        for line in _told_standing(repeated, now):
+            err.print(escape(line), highlight=False, soft_wrap=True)
+    left = None if end is None else end.left()
+    sweep = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
+    return swept(sweep, len(now.plans), "images", repeated.store, end, quiet)
+
+
+def _make_studies(
+    wanted: Chosen,
+    repeated: Reproduction | Several | None,
+    folder: Path,
+    seeds: set[int] | None,
+    command: str,
+    end: Deadline | None,
+    quiet: bool,
+) -> int:
+    """What is left of them; returns how many seeds still are, where the budget is used up."""
+    from dissensus.experiment.studies import FOLDER, SEEDS, carry_out_all
+
+    def runs() -> Iterable[StoredRun]:
+        return () if repeated is None else repeated.runs().values()
+
+    def say(line: str) -> None:
+        if not quiet:
+            err.print(escape(line), highlight=False)
+
+    over = None if end is None else end.end
+    made = carry_out_all(wanted.studies, runs, folder / FOLDER, command, seeds or SEEDS, say=say, end=over)
+    if end is not None and made.left == made.before > 0 and not wanted.runs:
+        tell_too_short(f"{many(made.left, 'seed')} of studies", end)
+    elif made.left:
+        err.print(
+            f"The budget is used up: {many(made.left, 'seed')} of studies left. The same command goes on from here.",
+            highlight=False,
+        )
+    return made.left
+
+
+def _judge(
+    evidence: Evidence, paper: Paper, folder: Path, source: Path, wanted: Chosen, as_json: bool, quiet: bool
+) -> None:
+    """Judge claims and studies, write ledger and page, and tell what was asked for."""
+    from dissensus.experiment.judgement import judge
+    from dissensus.report.paper import read_notes, write_page
+
+    with waiting("Judging", quiet):
+        judged = judge(evidence, paper, source)
+        judged.write(folder)
+    with waiting("Drawing the page", quiet):
+        page = write_page(judged, folder, read_notes(source))
+    named = [one for one in judged.studies if one.study in wanted.studies]
+    if not wanted.runs:
+        _show_studies(named, page, as_json)
+    elif as_json:
+        print_json({**_json_verdicts(judged), **_json_studies(named), "page": str(page)})
+    else:
+        _show_verdicts(judged, named, page)
+
+
+def _json_verdicts(judged: Judgement) -> dict[str, Any]:
+    claims, views = _claims_and_views(judged.ledger)
+    verdicts = {claim: {view: judged.ledger.row(claim, view).verdict for view in views} for claim in claims}
+    return {"runs": len(judged.evidence.runs), "answer": judged.answer, "verdicts": verdicts}
+
+
+def _show_verdicts(judged: Judgement, studied: Sequence[Studied], page: Path) -> None:
+    """A table of verdicts, the answer in sentences, and what studies found in plain words."""
+    from dissensus.report.paper import banner
+    from dissensus.report.paper.ledger import legend, sign
+
+    ledger = judged.ledger
+    claims, views = _claims_and_views(ledger)
+    titled = {row.claim: f"{row.claim} {row.title}" for row in ledger}
+    title = f"{judged.paper.title}, from {many(len(judged.evidence.runs), 'run')}"
+    if len(views) > len(claims):  # a line a data set and model that was run
+        run = [view for view in views if any(row.seeds for row in ledger.under(view))]
+        rows = [[view, *(sign(ledger.row(claim, view)) for claim in claims)] for view in run]
+        show_table(title, ["", *claims], rows)
+        out.print("\n".join(["", *map(escape, titled.values()), legend()]), highlight=False)
+    else:
+        rows = [[titled[claim], *(ledger.row(claim, view).verdict for view in views)] for claim in claims]
+        show_table(title, ["claim", *views], rows)
+    out.print()
+    for sentence in filter(None, [banner(judged), *judged.answer]):
+        out.print(escape(sentence), highlight=False)
+    for one in studied:
+        out.print(escape("\n".join(["", one.question, *one.plain])), highlight=False)
+    out.print(f"\nThe page: [bold]{escape(str(page))}[/]", highlight=False, soft_wrap=True)
+
+
+def _claims_and_views(ledger: Ledger) -> tuple[list[str], list[str]]:
+    from dissensus.report.paper.ledger import views_of
+
+    return list(dict.fromkeys(row.claim for row in ledger)), views_of(ledger)
+
+
+def _show_studies(studied: Sequence[Studied], page: Path, as_json: bool) -> None:
+    """What was found, in plain words and by the rules."""
+    if as_json:
+        print_json({**_json_studies(studied), "page": str(page)})
+        return
+    for one in studied:
+        out.print(f"[bold]{escape(one.question)}[/] {many(one.seeds, 'seed')}", highlight=False)
+        lines = ["", *one.plain, "", "By the rule:", *(f"- {line}" for line in one.verdicts), ""]
+        out.print(escape("\n".join(lines)), highlight=False)
+    out.print(f"The page: [bold]{escape(str(page))}[/]", highlight=False, soft_wrap=True)
+
+
+def _json_studies(studied: Sequence[Studied]) -> dict[str, Any]:
+    told = {one.name: {"seeds": one.seeds, "plain": list(one.plain), "verdicts": list(one.verdicts)} for one in studied}
+    return {"studies": told} if told else {}

@@ -1,0 +1,225 @@
+"""``dissensus runs``: list, show, remove and hand over the runs of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from dissensus.base.errors import StoreError
+from dissensus.base.words import many
+from dissensus.cli import options
+from dissensus.cli.exits import MISTAKE
+from dissensus.cli.tables import number, show_table
+from dissensus.cli.telling import err, out, print_json, tell_note
+
+if TYPE_CHECKING:
+    from dissensus.records import RunStore, StoredRun
+
+app = typer.Typer(help="List, show, remove and hand over the runs of a store.", no_args_is_help=True)
+
+
+@app.command("list", epilog="Example: [bold]dissensus runs list --store runs[/bold]")
+def runs_list(store: options.Store = Path("runs"), as_json: options.Json = False) -> None:
+    """What is in a store: a line a run."""
+    from dissensus.records import RunStore
+
+    kept = RunStore(store)
+    rows, damaged = [], []
+    for run in map(kept.read, kept):
+        try:
+            rows.append(_run_row(run))
+        except StoreError as error:  # the others are listed all the same
+            damaged.append(str(error))
+    for line in damaged:
+        err.print(f"[bold red]Damaged:[/] {escape(line)}", soft_wrap=True, highlight=False)
+    if as_json:
+        print_json(rows)
+    else:
+        _show_runs(kept, rows)
+    if damaged:
+        raise typer.Exit(MISTAKE)
+
+
+def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        *names, _ = rows[0]
+        told = [[*map(str, texts), number(nll)] for *texts, nll in (row.values() for row in rows)]
+        show_table("", [*names, "soft NLL"], told)
+    else:
+        out.print(f"No runs in {escape(str(kept.path))}.", highlight=False)
+    if unfinished := kept.unfinished_names():
+        shown = ", ".join(unfinished[:4]) + (", ..." if len(unfinished) > 4 else "")
+        line = f"Unfinished: {len(unfinished)} ({shown}). The command that began a run goes on where it was."
+        out.print(line, highlight=False)
+
+
+def _run_row(run: StoredRun) -> dict[str, Any]:
+    plan, history = run.plan, run.history
+    if not len(history.get("soft_nll", [])):
+        raise run.damaged("history.csv", ValueError("it has no soft_nll"))
+    best = history.get("select_nll", history["soft_nll"]).argmin()  # the epoch that was selected, and is scored
+    return {
+        "run": run.name,
+        "data": plan["data"]["name"],
+        "method": plan["method"],
+        "votes": plan["votes"],
+        "seed": plan["seeds"]["split"],
+        "model": plan["model"]["name"],
+        "epochs": plan["recipe"]["epochs"],
+        "soft_nll": float(history["soft_nll"][best]),
+    }
+
+
+@app.command("show", epilog="Example: [bold]dissensus runs show 3f2a[/bold]")
+def runs_show(
+    name: Annotated[str, typer.Argument(help="The name of a run, or its first digits.")],
+    store: options.Store = Path("runs"),
+    as_json: options.Json = False,
+) -> None:
+    """One run: its plan, where it was made, its scores."""
+    from dissensus.evaluation import records_of
+    from dissensus.records import RunStore
+
+    kept = RunStore(store)
+    run = kept.read(kept.resolve(name))
+    if as_json:
+        records = [asdict(record) for record in records_of(run)]
+        print_json({"run": run.name, "plan": run.plan, "about": run.about, "records": records})
+    else:
+        out.print_json(data={"plan": run.plan, "about": run.about})
+        show_run(run)
+
+
+def show_run(run: StoredRun) -> None:
+    from dissensus.evaluation import records_of
+    from dissensus.metrics import METRICS
+    from dissensus.records.record import Checkpoint
+
+    columns: list[tuple[Checkpoint, bool]] = [("best", False), ("best", True), ("last", False), ("last", True)]
+    values = {
+        (record.metric, record.checkpoint, record.tempered): record.value
+        for record in records_of(run)
+        if record.against == "human"
+    }
+    rows = [
+        [METRICS[metric].title, *(number(values.get((metric, *column))) for column in columns)]
+        for metric in METRICS
+        if (metric, "best", False) in values
+    ]
+    head = ["", "best epoch", "tempered", "last epoch", "tempered"]
+    show_table(f"{run.plan['method']}, seed {run.plan['seeds']['split']}: run {run.name}", head, rows)
+    out.print(f"\nThe run: [bold]{escape(str(run.path))}[/]", highlight=False, soft_wrap=True)
+
+
+@app.command("rm", epilog="Example: [bold]dissensus runs rm 3f2a 77b0[/bold]")
+def runs_rm(
+    names: Annotated[list[str], typer.Argument(help="Names of runs, or their first digits.")],
+    store: options.Store = Path("runs"),
+) -> None:
+    """Remove runs from a store, done or unfinished."""
+    from dissensus.records import RunStore
+
+    kept = RunStore(store)
+    there = [*kept.names(), *kept.unfinished_names()]
+    for name in [kept.resolve(name, there) for name in names]:  # all are found before the first is removed
+        kept.remove(name)
+        out.print(f"Removed {name}", highlight=False)
+
+
+@app.command(
+    "pack",
+    epilog="Examples: [bold]dissensus runs pack --store runs -o packed[/bold]; "
+    "[bold]dissensus runs pack 3f2a 77b0 -o packed[/bold]. "
+    "Then, on the other machine: [bold]dissensus runs merge packed --store runs[/bold]",
+)
+def runs_pack(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN", help="Names of runs, or their first digits; all if none.")
+    ] = None,
+    store: options.Store = Path("runs"),
+    folder: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write the archives.")] = Path(
+        "packed"
+    ),
+    as_json: options.Json = False,
+) -> None:
+    """Finished runs as archives of at most 15 MiB, for a store on another machine.
+
+    Archives are zip files with a manifest. The same runs give the same files.
+
+    Kept exactly: plan, history, predictions. Kept in half precision: features,
+    or not at all where a run does not fit with them, which is then told.
+
+    Left out: scores, which are made again where they are needed; weights
+    (model.safetensors); unfinished runs.
+    """
+    from dissensus.records import RunStore, pack
+
+    kept = RunStore(store)
+    archives = pack(kept, folder, [kept.resolve(name) for name in names] if names else None)
+    for archive in archives:
+        for run in archive.without_features:
+            tell_note(
+                f"run {run} is packed without its features, which do not fit into one archive. "
+                f"To keep them, copy its folder: {kept.read(run).path}"
+            )
+    if unfinished := kept.unfinished_names():
+        tell_note(f"left out, since unfinished: {many(len(unfinished), 'run')}.")
+    if as_json:
+        print_json([asdict(archive) for archive in archives])
+        return
+    rows = [[str(one.path), str(len(one.runs)), f"{one.size / 2**20:.2f} MiB"] for one in archives]
+    show_table("", ["archive", "runs", "size"], rows)
+    runs = sum(len(archive.runs) for archive in archives)
+    out.print(f"{many(runs, 'run')} in {many(len(archives), 'archive')}.", highlight=False)
+
+
+@app.command(
+    "merge",
+    epilog="Examples: [bold]dissensus runs merge packed/*.zip --store runs[/bold]; "
+    "[bold]dissensus runs merge packed other-runs --store runs[/bold]",
+)
+def runs_merge(
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="FROM", help="Archives, folders of archives, or folders of run stores.")
+    ],
+    store: options.Store = Path("runs"),
+    as_json: options.Json = False,
+) -> None:
+    """Bring the runs of archives and of other stores into a store.
+
+    What is here is kept as it is, so merging again does nothing, and a merge
+    that was broken off goes on.
+
+    An archive is checked as a whole before the first of its runs comes in. One
+    that is damaged keeps no other out; it is named, and the exit code is 2.
+    """
+    from dissensus.records import RunStore, merge
+
+    merged = merge(RunStore(store), sources, _plan_name if find_spec("pydantic") else None)
+    if merged.other:
+        tell_note(
+            f"{len(merged.other)} of those already here have other numbers; what is here is kept. "
+            "One plan carried out on two machines may differ in the last digits."
+        )
+    if merged.busy:
+        tell_note(f"left alone, since they are being made here at this moment: {', '.join(merged.busy)}.")
+    if as_json:
+        print_json(asdict(merged))
+    else:
+        out.print(f"{len(merged.new)} new, {len(merged.here)} already here.", highlight=False)
+    for problem in merged.problems:
+        err.print(f"[bold red]Not merged:[/] {escape(problem)}", soft_wrap=True, highlight=False)
+    if merged.problems:
+        raise typer.Exit(MISTAKE)
+
+
+def _plan_name(plan: Mapping[str, Any]) -> str:
+    from dissensus.experiment import Plan
+
+    return Plan.from_dict(plan).name

@@ -1,0 +1,142 @@
+"""Carrying out plans: what to know before they start, their progress, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dissensus.base.errors import InputError
+from dissensus.base.words import many
+from dissensus.cli.deadline import Deadline, tell_left, tell_too_short
+from dissensus.cli.exits import FAILED, LEFT, TERMINATED
+from dissensus.cli.telling import err, tell_note, waiting
+
+if TYPE_CHECKING:
+    from dissensus.datasets import Dataset
+    from dissensus.experiment import Event, Outcome, Plan, Source
+    from dissensus.records import RunStore, StoredRun
+
+
+def before_starting(
+    plans: Sequence[Plan], data: Dataset, kept: RunStore, jobs: int, encoder: str | None, quiet: bool
+) -> list[str]:
+    """What to know of the runs that are not done yet; an error where this machine cannot make them.
+
+    Texts are encoded here, once for all of them.
+    """
+    from dissensus.experiment.cost import cpu_note
+    from dissensus.experiment.run import refuse_other_machine
+
+    left = [plan for plan in plans if plan.name not in kept]
+    refuse_other_machine(left)
+    if left and data.texts:
+        _encode(left[0], data, encoder, quiet)
+    with waiting("Trying how long it takes", quiet):
+        note = cpu_note(left, data, jobs, encoder)
+    return [note] if note else []
+
+
+def _encode(plan: Plan, data: Dataset, encoder: str | None, quiet: bool) -> None:
+    """Let the texts be read by the encoder, with a bar where that takes a while; what it found is kept."""
+    from dissensus.experiment.seen import encoded
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=err, transient=True, disable=quiet) as bars:
+        task = bars.add_task("Encoding the texts", total=None, visible=False)
+
+        def progress(done: int, of: int) -> None:
+            if not (quiet or err.is_terminal or bars.tasks[task].visible):
+                err.print(f"Encoding {of:,} texts, once ...", highlight=False)
+            bars.update(task, completed=done, total=of, visible=True)
+
+        encoded(plan.model, data, encoder, progress, tell_note)
+
+
+def refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -> None:
+    """Whatever is to be kept of the runs, those that are done must have kept."""
+    if how.get("keep_model"):
+        _refuse_done_without("weights", plans, kept, lambda run: (run.path / "model.safetensors").exists())
+    if how.get("features"):
+        _refuse_done_without("features", plans, kept, _has_features)
+    if how.get("diagnose"):
+        _refuse_done_without("diagnostics", plans, kept, lambda run: any(one.weights for one in run.diagnostics()))
+
+
+def _refuse_done_without(what: str, plans: Sequence[Plan], kept: RunStore, has: Callable[[StoredRun], bool]) -> None:
+    """A run that is done is not made again, so what it was not asked to keep cannot be had of it."""
+    lacking = [plan.name for plan in plans if plan.name in kept and not has(kept.read(plan.name))]
+    if lacking:
+        runs = f"run {lacking[0]} is" if len(lacking) == 1 else f"{len(lacking)} runs are"
+        it = "it" if len(lacking) == 1 else "them"
+        raise InputError(
+            f"{runs} done already, without {'its' if it == 'it' else 'their'} {what}. Remove {it} to make {it} again "
+            f"with {what}: dissensus runs rm {' '.join(lacking)} --store {kept.path}"
+        )
+
+
+def _has_features(run: StoredRun) -> bool:
+    return "best_features" in run.predictions
+
+
+def carry_out(
+    plans: Sequence[Plan], source: Source, data: Dataset, kept: RunStore, how: dict[str, Any], quiet: bool
+) -> None:
+    """All of them, or the end of the command; ``how`` are options of :func:`dissensus.experiment.compare`, but that the
+    budget is a deadline: what it took to read the data comes out of it.
+    """
+    from dissensus import experiment
+
+    end = how.get("budget")
+    how = how | {"budget": None if end is None else end.left()}
+    sweep = partial(experiment.compare, plans, source, kept, **how)
+    if code := swept(sweep, len(plans), "images" if data.images else "items", kept, end, quiet):
+        raise typer.Exit(code)
+
+
+def swept(
+    sweep: Callable[..., Outcome], total: int, items: str, kept: RunStore, end: Deadline | None, quiet: bool
+) -> int:
+    """Runs with their progress, and how it ended; returns the exit code."""
+    from dissensus.experiment.budget import Terminated
+
+    try:
+        with _board(total, items, quiet) as tell:
+            outcome = sweep(progress=tell, say=tell_note)
+    except Terminated:
+        raise typer.Exit(TERMINATED) from None
+    if outcome.failed:
+        _tell_failures(outcome)
+    others = any(map(kept.busy, outcome.left))  # another command makes them, and this one waited
+    if end is not None and outcome.left and not (outcome.begun or others):
+        tell_too_short(f"{len(outcome.left)} of {many(total, 'run')}", end)
+    elif outcome.left:
+        tell_left(len(outcome.left), total, outcome.seconds_left)
+    return FAILED if outcome.failed else LEFT if outcome.left else 0
+
+
+@contextmanager
+def _board(total: int, items: str, quiet: bool) -> Iterator[Callable[[Event], None] | None]:
+    """A live table in a terminal, lines elsewhere."""
+    if quiet:
+        yield None
+        return
+    from dissensus.board import progress
+
+    with progress(err, total, items) as tell:
+        yield tell
+
+
+def _tell_failures(outcome: Outcome) -> None:
+    from dissensus.board import name_of
+
+    for event in outcome.failed:
+        err.print(
+            f"[bold red]Failed:[/] {escape(name_of(event))} ({event.run})\n  {escape(event.message)}", highlight=False
+        )
+    err.print(f"{len(outcome.failed)} failed, {len(outcome.done) + len(outcome.skipped)} done and kept.")

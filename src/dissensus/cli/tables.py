@@ -1,0 +1,27 @@
+"""Tables in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from rich.markup import escape
+from rich.table import Table
+
+from dissensus.cli.telling import out
+
+
+def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], kinds: Sequence[str] = ()) -> None:
+    if title:
+        out.print(f"[bold]{escape(title)}[/]", highlight=False)
+    table = Table(header_style="bold", box=None, pad_edge=False, show_header=any(head), padding=(0, 2, 0, 0))
+    for name, *cells in zip(head, *rows, strict=True):
+        numeric = all(cell[:1] in "0123456789.-−–±∞" for cell in cells)  # a number, or that there is none
+        table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold", no_wrap=name == "name")
+    for row, kind in zip_longest(rows, kinds):
+        table.add_row(*map(escape, row), style="dim" if kind == "reference" else None)
+    out.print(table)
+
+
+def number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"

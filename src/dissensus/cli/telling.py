@@ -1,0 +1,41 @@
+"""Saying things: results on standard output, stages and notes on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+out = Console()
+err = Console(stderr=True)
+
+
+def tell_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        tell_note(note)
+
+
+def tell_note(note: str) -> None:
+    """One line, however long: it may hold a path or a command to copy."""
+    err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True, highlight=False)
+
+
+def print_json(content: Any) -> None:
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+
+
+@contextmanager
+def waiting(what: str, quiet: bool) -> Iterator[None]:
+    """A stage of a command: something that moves in a terminal, a line elsewhere."""
+    if err.is_terminal and not quiet:
+        with err.status(f"{what} ..."):
+            yield
+        return
+    if not quiet:
+        err.print(f"{what} ...", highlight=False)
+    yield

@@ -1,0 +1,104 @@
+"""``dissensus votes``: what is in a votes file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from dissensus.cli import options
+from dissensus.cli.given import listed
+from dissensus.cli.tables import show_table
+from dissensus.cli.telling import out, print_json, tell_notes
+
+if TYPE_CHECKING:
+    from dissensus.votes.summary import Summary
+
+EXAMPLES = "Example: [bold]dissensus votes labels.csv --item task --annotator worker --label answer[/bold]"
+
+
+def votes(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, JSONL, Parquet, npy or npz.")],
+    item: Annotated[str | None, typer.Option(help="The column with the items.")] = None,
+    annotator: Annotated[str | None, typer.Option(help="The column with the annotators.")] = None,
+    label: Annotated[str | None, typer.Option(help="The column with the labels.")] = None,
+    classes: Annotated[str | None, typer.Option(metavar="A,B,...", help="All classes, in their order.")] = None,
+    ordered: Annotated[bool, typer.Option("--ordered", help="The classes are ordered, as ratings are.")] = False,
+    layout: Annotated[
+        str | None, typer.Option(help="long, wide or counts, where a file can be read in two ways.")
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="What stands between the labels of one multi-label vote.")
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="What stands between columns, where a header can be cut in two ways.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """How much do my annotators disagree? Reads a votes file and says what is in it."""
+    from dissensus.votes import read_votes
+    from dissensus.votes.summary import summary
+
+    read = read_votes(
+        file,
+        item=item,
+        annotator=annotator,
+        label=label,
+        classes=listed(classes),
+        ordered=ordered,
+        layout=layout,
+        separator=separator,
+        delimiter=delimiter,
+    )
+    tell_notes(read.notes)
+    told = summary(read)
+    if save is not None:
+        (read.save if save.suffix == ".npz" else read.write)(save)
+    if as_json:
+        print_json(asdict(told) | {"notes": list(read.notes)})
+    else:
+        _show_votes(file.name, told)
+        if save is not None:
+            out.print(f"Wrote {escape(str(save))}", highlight=False)
+
+
+def _show_votes(name: str, told: Summary) -> None:
+    few, mean, most = told.votes_per_item
+    kind = "multi-label" if told.multilabel else "ordered" if told.ordered else "single-label"
+    rows = [
+        (
+            "items",
+            f"{told.items:,}" + (f" ({told.items_without_votes:,} without votes)" if told.items_without_votes else ""),
+        ),
+        ("votes", f"{told.votes:,} ({few} to {most} an item, {mean:.1f} on average)"),
+        ("annotators", "not in the file" if told.annotators is None else f"{told.annotators:,}"),
+        ("classes", f"{len(told.classes)}, {kind}"),
+        ("unanimous items", _percent(told.unanimous)),
+        ("agreement of two votes", _percent(told.agreement)),
+        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats"),
+        (
+            f"Krippendorff's alpha ({'ordinal' if told.ordered else 'nominal'})",
+            "-" if told.alpha is None else f"{told.alpha:.3f}",
+        ),
+    ]
+    show_table(name, ["", ""], rows)
+    shares = sorted(told.class_shares.items(), key=lambda pair: -pair[1])[:10]
+    out.print()
+    show_table("Shares of the votes", ["class", "share"], [(name, _percent(share)) for name, share in shares])
+    if told.most_divided:
+        out.print()
+        divided = [
+            (str(one.item), f"{one.entropy:.3f}", ", ".join(f"{name}: {count}" for name, count in one.counts.items()))
+            for one in told.most_divided
+        ]
+        show_table("Most divided items", ["item", "entropy", "votes"], divided)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"

@@ -1,0 +1,260 @@
+"""``dissensus compare``: what it prints, what it leaves, and its exit codes."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dissensus.records import RunStore
+
+OWN = ("--votes", "labels.csv", "--inputs", "features.npy")
+
+
+def test_compare_judges_skips_what_is_done_and_grows(run, own_data):
+    arguments = ("compare", *OWN, "--methods", "majority,soft", "--epochs", 2, "--jobs", 1)
+    code, out, err = run(*arguments, "--seeds", 2)
+    assert code == 0, err
+    assert "2 seeds can never" in out + err
+    assert "report/index.html" in out
+    assert (own_data / "report" / "index.html").stat().st_size > 10_000
+    code, _, err = run(*arguments, "--seeds", 3)
+    assert code == 0
+    assert err.count("skipped") == 4
+    assert err.count(" in ") >= 2
+    code, out, _ = run("runs", "list", "--json")
+    runs = json.loads(out)
+    assert len(runs) == 6
+    code, out, _ = run("report", "runs", "--out", "again", "--json")
+    told = json.loads(out)
+    assert told["data"]
+    assert (own_data / told["page"]).exists()
+    code, out, _ = run("runs", "rm", runs[0]["run"])
+    assert code == 0
+    assert len(json.loads(run("runs", "list", "--json")[1])) == 5
+
+
+def test_a_plan_file_and_options_that_override_it(run, own_data):
+    (own_data / "plan.toml").write_text(
+        'methods = ["majority", "multipass"]\nseeds = 1\nvotes = [3]\n'
+        '[data]\nvotes = "labels.csv"\ninputs = "features.npy"\n[recipe]\nepochs = 50\n'
+    )
+    code, out, err = run("compare", "plan.toml", "--epochs", 1, "--votes", "2,all", "--jobs", 1, "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert [panel["votes"] for panel in told["panels"]] == ["2 votes an item", "all votes"]
+    assert told["setting"]["recipe.epochs"] == 1
+    assert told["setting"]["recipe.lr"] == 0.05
+
+
+def test_votes_are_drawn_as_asked_for_and_as_a_plan_says_it(run, own_data):
+    (own_data / "plan.toml").write_text(
+        'votes = 3\ndraw = "resample"\nmethods = ["soft"]\nseeds = 1\n[recipe]\nepochs = 1\n'
+        '[data]\nvotes = "labels.csv"\ninputs = "features.npy"\n'
+    )
+    options = (*OWN, "--per-item", 3, "--methods", "soft", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+    for store, arguments in {
+        "default": options,
+        "subsample": (*options, "--draw", "subsample"),
+        "resample": (*options, "--draw", "resample"),
+        "plan": ("plan.toml", "--jobs", 1),
+    }.items():
+        assert run("compare", *arguments, "--store", store)[0] == 0
+    made = {store: next(iter(RunStore(store))) for store in ("default", "subsample", "resample", "plan")}
+    assert made["default"] == made["subsample"] != made["resample"] == made["plan"]
+    assert RunStore("plan").read(made["plan"]).plan["draw"] == "resample"
+    assert run("compare", *options, "--per-item", 9, "--draw", "resample", "--store", "more")[0] == 0  # items have 5
+
+
+def test_compare_keeps_features_on_request(run, own_data):
+    arguments = ("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", 1, "--json")
+    code, _, err = run(*arguments, "--features")
+    assert code == 0, err
+    for path in (own_data / "runs").glob("*/predictions.npz"):
+        with np.load(path) as arrays:
+            assert arrays["last_features"].shape[0] == len(arrays["ids"])
+    assert run(*arguments, "--store", "other")[0] == 0
+    code, _, err = run(*arguments, "--store", "other", "--features")
+    assert code == 2
+    assert "2 runs are done already, without their features. Remove them to make them again" in err
+
+
+@pytest.mark.parametrize("model", ["frozen", "a folder"])
+def test_compare_on_texts(run, own_texts, tiny_encoder, model):
+    files = ("--votes", "labels.csv", "--texts", "texts.csv")
+    chosen = ("--model", "frozen", "--encoder", tiny_encoder) if model == "frozen" else ("--model", tiny_encoder)
+    arguments = ("compare", *files, *chosen, "--methods", "majority,soft", "--epochs", 2, "--seeds", 2, "--jobs", 1)
+    code, out, err = run(*arguments)
+    assert code == 0, err
+    assert "own, all votes" in out
+    page = (own_texts / "report" / "index.html").read_text()
+    assert "<blockquote>the dog runs ." in page
+    assert "tiny-bert" in page
+    assert len(list((own_texts / "data" / "cache").glob("*"))) == (model == "frozen")
+    _, out, _ = run("runs", "list", "--json")
+    assert {row["model"] for row in json.loads(out)} == {"frozen" if model == "frozen" else "fine-tuned"}
+    code, _, err = run(*arguments)
+    assert (code, err.count("skipped")) == (0, 4)
+
+
+def test_an_encoder_that_cannot_be_had_is_told_with_what_to_do(run, own_texts):
+    arguments = ("compare", "--votes", "labels.csv", "--texts", "texts.csv")
+    code, _, err = run(*arguments, "--model", "./no/such/folder")
+    assert code == 2
+    assert "model: there is no folder ./no/such/folder; the folder of a text encoder was expected" in err
+
+
+def test_a_comparison_out_of_budget_judges_nothing(run, own_data):
+    arguments = ("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+    code, out, err = run(*arguments, "--budget", "0.001")
+    assert (code, out) == (3, "")
+    last = err.splitlines()[-1]
+    told = "Nothing was done, and 2 of 2 runs are left: the budget was over before training could begin. "
+    assert re.fullmatch(re.escape(told) + r"Give it at least \d+ s\.", last)
+    assert "The same command goes on" not in err
+    assert not (own_data / "report").exists()
+    code, _, err = run(*arguments, "--budget", "9 minutes")
+    assert code == 2
+    assert "InputError: a budget is a span of time, such as 9m, 90s, 1h30m or 540 (seconds), but is '9 minutes'." in err
+
+
+def test_lack_of_gpu_memory_is_noted(run, own_data, monkeypatch):
+    """Also where no progress is shown: it says why the sweep is slower than hoped for."""
+    from dissensus import experiment
+
+    def compare(*arguments, say, **how):
+        say("GPU memory ran out with 4 runs side by side; going on with 3")
+        return swept(*arguments, **how)
+
+    swept = experiment.compare
+    monkeypatch.setattr(experiment, "compare", compare, raising=False)
+    arguments = ("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", 1, "--quiet")
+    code, _, err = run(*arguments)
+    assert code == 0
+    assert "Note: GPU memory ran out with 4 runs side by side; going on with 3\n" in err
+
+
+def test_images_and_votes_by_name_need_no_polars(own_data):
+    """A GPU machine may lack it."""
+    program = (
+        "import sys; sys.modules['polars'] = None; from dissensus.cli import main;"
+        "main('compare --data glyphs --option items=80 --methods soft,multipass --seeds 1 --votes 5"
+        " --epochs 1 --jobs 1'.split())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=own_data, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (own_data / "report" / "index.html").exists()
+
+
+def test_cifar_on_a_cpu_is_refused_once_and_before_anything_starts(run, own_data, monkeypatch):
+    """The data set is small and made up; the recipe that its name brings is the published one."""
+    from dissensus.datasets import DATASETS, Dataset
+    from dissensus.votes import Votes
+
+    votes = Votes.from_counts([[6, 0], [2, 4]] * 20, classes=["cat", "dog"])
+    images = np.zeros((40, 3, 32, 32), np.uint8)
+    monkeypatch.setitem(DATASETS, "cifar10h", lambda: Dataset("cifar10h", images, votes))
+    monkeypatch.setattr("dissensus.experiment.run.device", lambda: "cpu")
+    arguments = ("compare", "--data", "cifar10h", "--methods", "soft,sls,multipass,majority", "--seeds", 4)
+    code, out, err = run(*arguments, "--votes", 5)
+    assert (code, out) == (2, "")
+    assert err.startswith(
+        "Reading the data ...\nInputError: 16 runs ask for the precision tf32, which needs a CUDA GPU"
+    )
+    assert err.count("--recipe precision=fp32") == 1
+    assert not (own_data / "runs").exists()
+    small = ("--model", "small-cnn", "--epochs", 1, "--recipe", "precision=fp32", "--jobs", 1)
+    code, _, err = run(*arguments, "--votes", 5, *small)
+    assert code == 0, err
+
+
+COMPARE_MISTAKES = {
+    "no data": ([], "--data NAME"),
+    "unknown set": (["--data", "glyfs"], "did you mean 'glyphs'"),
+    "unknown method": ([*OWN, "--methods", "sotf"], "did you mean 'soft'"),
+    "half of the data": (["--votes", "labels.csv"], "votes and inputs, or votes and texts"),
+    "no texts there": (["--votes", "labels.csv", "--texts", "texts.csv"], "a table of texts was expected"),
+    "no texts in it": (["--votes", "labels.csv", "--texts", "labels.csv"], "has no column 'text'"),
+    "inputs and texts": ([*OWN, "--texts", "labels.csv"], "votes and inputs, or votes and texts"),
+    "votes of ones own": (["--data", "hs-brexit", "--votes", "labels.csv"], "give --inputs or --texts"),
+    "more votes than there are": ([*OWN, "--per-item", "9"], "9 are asked for"),
+    "too few to draw from": ([*OWN, "--per-item", "9"], "draw with replacement: --draw resample"),
+    "unknown draw": ([*OWN, "--draw", "sample"], 'draw must be "subsample" or "resample"'),
+    "no number": ([*OWN, "--per-item", "few"], "whole numbers"),
+    "no seeds": ([*OWN, "--seeds", "0"], "seeds"),
+    "unknown model": ([*OWN, "--model", "mpl"], "did you mean 'mlp'"),
+    "a cnn on features": ([*OWN, "--model", "small-cnn"], "small-cnn"),
+    "no epochs": ([*OWN, "--epochs", "0"], "epochs"),
+    "unknown option": ([*OWN, "--epoch", "3"], "--epochs"),
+    "unknown field": ([*OWN, "--recipe", "batchsize=3"], "did you mean 'recipe.batch_size'"),
+    "no field": ([*OWN, "--recipe", "lr"], "--recipe takes KEY=VALUE, such as lr=0.05"),
+    "no rate": ([*OWN, "--recipe", "lr=fast"], "recipe.lr must be a number above 0"),
+    "epochs twice": ([*OWN, "--recipe", "epochs=3", "--epochs", "4"], "epochs=... was given twice"),
+    "all select": ([*OWN, "--select", "1"], "split.select must be a share of at least 0 and below 1"),
+}
+
+
+@pytest.mark.parametrize("mistake", COMPARE_MISTAKES)
+def test_a_wrong_comparison_stops_before_it_starts(run, own_data, mistake):
+    options, word = COMPARE_MISTAKES[mistake]
+    code, _, err = run("compare", *options)
+    assert code == 2
+    assert word in err
+    assert "Traceback" not in err
+    assert not (own_data / "runs").exists()
+    assert not (own_data / "report").exists()
+
+
+def test_all_mistakes_of_a_plan_at_once_with_their_lines(run, own_data):
+    (own_data / "plan.toml").write_text(
+        'methods = ["sotf"]\nsedes = 3\n[data]\nname = "glyphs"\n[recipe]\nepochs = -3\n'
+    )
+    code, _, err = run("compare", "plan.toml")
+    assert code == 2
+    assert err.startswith("PlanError: ")
+    for word in ("plan.toml", "3 mistakes", "sotf", "sedes", "recipe.epochs", "line 2"):
+        assert word in err
+
+
+def test_items_without_inputs_are_named(run, own_data):
+    np.save(own_data / "features.npy", np.load(own_data / "features.npy")[:50])
+    code, _, err = run("compare", *OWN)
+    assert code == 2
+    assert "50" in err
+
+
+def test_runs_that_fail_are_told_and_nothing_is_judged_without_them(run, own_data):
+    (own_data / "plan.toml").write_text(
+        'methods = ["majority", "soft"]\nseeds = 1\n[data]\nvotes = "labels.csv"\ninputs = "features.npy"\n'
+        "[recipe]\nepochs = 2\nlr = 1e30\n"
+    )
+    code, out, err = run("compare", "plan.toml", "--jobs", 1)
+    assert (code, out) == (1, "")
+    assert "Failed: majority, seed 0" in err
+    assert "training diverged" in err
+    assert "2 failed, 0 done and kept." in err
+    assert not (own_data / "report").exists()
+
+
+@pytest.mark.parametrize("votes", ["", "five", "labels.csv"])
+def test_votes_beside_a_named_set_are_numbers(run, votes):
+    code, _, err = run("compare", "--data", "glyphs", "--votes", votes)
+    assert code == 2
+    assert f"such as 5,10,all, but {votes!r} was given" in err
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("item,task,label", "say which is the item with --option item=...\n"),
+        ("number,who,answer", "name its columns with --option item=... and --option label=...\n"),
+    ],
+)
+def test_what_would_mend_the_votes_is_told_as_an_option(run, own_data, header, told):
+    rows = (own_data / "labels.csv").read_text().replace("item,annotator,label", header)
+    (own_data / "labels.csv").write_text(rows)
+    code, _, err = run("compare", *OWN)
+    assert code == 2
+    assert err.endswith(told)

@@ -1,0 +1,67 @@
+"""``dissensus diagnose``, and ``--diagnose`` of the others."""
+
+import json
+
+import pytest
+
+OWN = ("--votes", "labels.csv", "--inputs", "features.npy")
+
+
+def test_models_are_looked_into_and_the_page_shows_it(run, own_data):
+    few = (
+        "--methods",
+        "soft,sls",
+        "--seeds",
+        "2",
+        "--votes",
+        "labels.csv",
+        "--inputs",
+        "features.npy",
+        "--epochs",
+        "2",
+    )
+    code, _, err = run("compare", *few, "--diagnose", "--save-model", "--features", "--jobs", "1", "-q")
+    assert code == 0, err
+    page = (own_data / "report" / "index.html").read_text()
+    assert '<section id="basin">' in page
+    assert "λmax" in page
+    assert "barrier" not in page
+    code, out, err = run("diagnose")
+    assert code == 0, err
+    assert "Looking inside" in err
+    assert "λmax, most disputed items" in out
+    assert "barrier" in out
+    assert "dissensus report runs" in out
+    run("report", "runs", "-q")
+    assert "barrier" in (own_data / "report" / "index.html").read_text()
+    name = json.loads(run("runs", "list", "--json")[1])[0]["run"]
+    (told,) = json.loads(run("diagnose", name[:6], "--json", "-q")[1])
+    assert told["run"] == name
+    assert {"best_epoch", "trace", "gradient_variance"} <= {one["name"] for one in told["diagnostics"]}
+
+
+def test_without_weights_it_is_told_what_is_missing(run, own_data):
+    run("train", *OWN, "--method", "soft", "--epochs", "2", "-q")
+    code, out, err = run("diagnose", "-q")
+    assert code == 0
+    assert "best epoch" in out
+    assert "kept its weights or its features" in err
+    code, _, err = run("train", *OWN, "--method", "soft", "--epochs", "2", "--diagnose", "-q")
+    assert code == 2
+    assert "done already, without its diagnostics" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["diagnose"], "runs holds no runs"),
+        (["diagnose", "3f2a"], "no run starts with '3f2a'"),
+        (["diagnose", "."], ". is a folder, and names of runs were expected; say --store ."),
+        (["train", "--data", "glyphs", "--ood", "svhn"], "give both"),
+        (["train", "--data", "glyphs", "--diagnose", "--ood", "svnh"], "did you mean 'svhn'"),
+    ],
+)
+def test_nothing_to_look_at_is_told(run, arguments, message):
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert message in err

@@ -1,0 +1,94 @@
+"""``dissensus votes``: what it says of a file, and of one that is wrong."""
+
+import inspect
+import json
+
+import numpy as np
+import pytest
+
+
+def test_votes_says_what_is_in_a_file(run, tmp_path):
+    (tmp_path / "labels.csv").write_text("task,worker,answer\nx,p,cat\nx,q,dog\ny,p,cat\ny,q,cat\n")
+    code, out, err = run("votes", "labels.csv", "--label", "answer", "--save", "votes.parquet")
+    assert code == 0, err
+    assert "50.0%" in out  # unanimous
+    assert "cat: 1, dog: 1" in out
+    assert (tmp_path / "votes.parquet").exists()
+    code, out, _ = run("votes", "votes.parquet", "--json")
+    told = json.loads(out)
+    assert (told["items"], told["votes"], told["annotators"]) == (2, 4, 2)
+    assert told["most_divided"][0]["item"] == "x"
+
+
+MISTAKES = {
+    "unknown column": ("labels.csv", b"task,who,what\n1,2,3\n", ["--label", "wat"], ["wat", "what"]),
+    "ragged": ("labels.csv", b"item,annotator,label\na,b,c\na,b,c,d,e\n", [], ["labels.csv", "line 3"]),
+    "empty": ("labels.csv", b"", [], ["labels.csv", "empty"]),
+    "header only": ("labels.csv", b"item,annotator,label\n", [], ["labels.csv"]),
+    "binary": ("labels.csv", bytes(range(256)) * 8, [], ["labels.csv"]),
+    "latin-1": ("labels.csv", "item,annotator,label\na,b,caf\u00e9\n".encode("latin-1"), [], ["labels.csv", "UTF-8"]),
+    "not in classes": ("labels.csv", b"item,annotator,label\na,p,cat\na,q,cow\n", ["--classes", "cat,dog"], ["cow"]),
+    "fraction": ("counts.csv", b"item,cat,dog\na,1,2\nb,1.5,0\n", ["--layout", "counts"], ["counts.csv", "1.5"]),
+    "negative": ("counts.csv", b"item,cat,dog\na,1,2\nb,-1,0\n", ["--layout", "counts"], ["counts.csv", "-1"]),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_bad_votes_file_gets_one_clear_sentence(run, tmp_path, mistake):
+    name, content, options, words = MISTAKES[mistake]
+    (tmp_path / name).write_bytes(content)
+    code, out, err = run("votes", name, *options, "--save", "kept.parquet")
+    assert code == 2
+    assert out == ""
+    assert err.startswith("InputError: ")
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+    assert not (tmp_path / "kept.parquet").exists()
+
+
+@pytest.mark.parametrize("kind", ["directory", "missing"])
+def test_what_is_no_file_is_named(run, tmp_path, kind):
+    if kind == "directory":
+        (tmp_path / "labels.csv").mkdir()
+    code, _, err = run("votes", "labels.csv")
+    assert code == 2
+    assert "directory" in err if kind == "directory" else "does not exist" in err
+
+
+def test_counts_with_nan_name_their_cell(run, tmp_path):
+    np.save(tmp_path / "counts.npy", np.array([[1.0, np.nan], [2.0, 1.0]]))
+    code, _, err = run("votes", "counts.npy")
+    assert code == 2
+    assert "row 0, column 1" in err
+
+
+WOULD_MEND = {
+    "two items": ("labels.csv", "item,task,label\na,b,c\na,b,d\n", "item", "task"),
+    "no label": ("labels.csv", "task,worker,answer\nx,p,cat\nx,q,dog\n", "label", "answer"),
+    "two layouts": ("labels.csv", "item,cat,dog\na,1,2\nb,2,1\n", "layout", "counts"),
+    "two delimiters": ("labels.txt", "item;x\tlabel\na;1\tcat\nb;2\tdog\n", "delimiter", "\t"),
+    "no order": ("labels.csv", "item,label\na,low\na,high\n", "classes", "low,high"),
+    "one class": ("labels.csv", "item,label\na,low\nb,low\n", "classes", "low,high"),
+}
+
+
+@pytest.mark.parametrize("mistake", WOULD_MEND)
+def test_what_would_mend_it_is_told_as_an_option_and_does(run, tmp_path, mistake):
+    name, content, option, value = WOULD_MEND[mistake]
+    (tmp_path / name).write_text(content)
+    arguments = ("votes", name, *(["--ordered"] if mistake == "no order" else []))
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert err.endswith(f" with --{option} ...\n")
+    code, _, err = run(*arguments, f"--{option}", value, *(["--item", "item;x"] if option == "delimiter" else []))
+    assert code == 0, err
+
+
+def test_every_keyword_of_the_reader_is_an_option():
+    from dissensus.cli.votes import votes
+    from dissensus.votes import read_votes
+
+    keywords = inspect.getfullargspec(read_votes).kwonlyargs
+    assert "delimiter" in keywords
+    assert set(keywords) <= set(inspect.signature(votes).parameters)
