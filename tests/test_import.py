@@ -37,8 +37,8 @@ def test_rooms_of_arrays_import_without_torch_and_scipy_stats(room):
 
 def test_the_metrics_and_the_statistics_come_with_the_first_import_in_time():
     program = (
-        "import time; start = time.perf_counter(); import dissensus;"
-        "from dissensus import Votes, Multipass, metrics, stats; print(time.perf_counter() - start)"
+        "import time; start = time.process_time(); import dissensus;"
+        "from dissensus import Votes, Multipass, metrics, stats; print(time.process_time() - start)"
     )
     seconds = min(
         float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)

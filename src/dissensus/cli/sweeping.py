@@ -126,14 +126,14 @@ def _board(total: int, items: str, quiet: bool) -> Iterator[Callable[[Event], No
     if quiet:
         yield None
         return
-    from dissensus.board import progress
+    from dissensus.cli.board import progress
 
     with progress(err, total, items) as tell:
         yield tell
 
 
 def _tell_failures(outcome: Outcome) -> None:
-    from dissensus.board import name_of
+    from dissensus.cli.board import name_of
 
     for event in outcome.failed:
         err.print(

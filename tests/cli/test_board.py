@@ -8,7 +8,7 @@ import time
 import pytest
 from rich.console import Console
 
-from dissensus import board
+from dissensus.cli import board
 from dissensus.experiment import Event
 
 
