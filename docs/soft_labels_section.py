@@ -12,7 +12,7 @@ from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, Measured
 from dissensus.experiment.claims.soft_labels_answer import by_how_much, votes_sentence
 from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.experiment.studies import studies_of
-from dissensus.report.paper.ledger import SIGNS
+from dissensus.report.paper.ledger import SIGNS, sign
 from dissensus.report.paper.measured import Subject, measured
 from dissensus.report.phrases import listed
 from dissensus.report.tables import number
@@ -95,7 +95,7 @@ def _table(evidence: Evidence, ledger: Ledger, protocols: Sequence[str]) -> str:
             _both(evidence, name, metric, tempered)
             for metric, tempered in (("kl", False), ("kl", True), ("entropy_correlation", False), ("accuracy", False))
         ]
-        signs = [SIGNS[ledger.row(claim, name).verdict] for claim in CLAIMS]
+        signs = [sign(ledger.row(claim, name)) for claim in CLAIMS]
         rows.append("| " + " | ".join([name, *numbers, *signs]) + " |")
     return "\n".join(rows)
 
@@ -155,8 +155,8 @@ def _cells(row: Row) -> Sequence[Measured]:
 def _cell(cell: Measured) -> str:
     if cell.mean is None or cell.low is None or cell.high is None:
         return "–"
-    sign = f" {SIGNS[cell.verdict]}" if cell.verdict in (SUPPORTED, CONTRADICTED) else ""
-    return f"{number(cell.mean)} [{number(cell.low)}, {number(cell.high)}]{sign}"
+    mark = f" {SIGNS[cell.verdict]}" if cell.verdict in (SUPPORTED, CONTRADICTED) else ""
+    return f"{number(cell.mean)} [{number(cell.low)}, {number(cell.high)}]{mark}"
 
 
 def _studies(results: Path, link: str) -> Iterator[str]:

@@ -1217,7 +1217,7 @@ def _write_paper(
     views = list(dict.fromkeys(row.view for row in ledger))
     claims = list(dict.fromkeys(row.claim for row in ledger))
     if as_json:
-        verdicts = {claim: {view: ledger.row(claim, view).verdict for view in views} for claim in claims}
+        verdicts = {claim: {view: ledger.row(claim, view).standing for view in views} for claim in claims}
         told = {"runs": len(evidence.runs), "answer": sentences, "verdicts": verdicts}
         _print_json({**told, **_json_studies(named), "page": str(written)})
         return
@@ -1229,7 +1229,7 @@ def _write_paper(
         _show_table(title, ["", *claims], rows)
         out.print("\n".join(["", *map(escape, titled.values()), legend()]), highlight=False)
     else:
-        rows = [[titled[claim], *(ledger.row(claim, view).verdict for view in views)] for claim in claims]
+        rows = [[titled[claim], *(ledger.row(claim, view).standing for view in views)] for claim in claims]
         _show_table(title, ["claim", *views], rows)
     out.print()
     for sentence in [*([banner] if banner else []), *sentences]:

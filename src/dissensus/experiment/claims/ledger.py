@@ -22,6 +22,9 @@ CONTRADICTED: Verdict = "contradicted"
 UNDECIDED: Verdict = "undecided"
 NOT_RUN = "not run under this protocol"  # the reason of a part that a protocol plans no runs for
 
+Standing = Literal["supported", "contradicted", "undecided", "too few runs", "not run", "nothing planned"]
+"""A verdict, or why no rule has spoken yet."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -104,6 +107,16 @@ class Row:
     def planned(self) -> bool:
         """Whether the protocol plans runs that could decide it."""
         return any(part.reason != NOT_RUN for part in self.deciding)
+
+    @property
+    def standing(self) -> Standing:
+        """The verdict, where runs were tested. A claim that was not is undecided too, but nobody should read it so."""
+        cells = [cell for part in self.deciding for cell in part.cells]
+        if self.verdict != UNDECIDED or any(cell.p is not None for cell in cells):
+            return self.verdict
+        if not self.planned:
+            return "nothing planned"
+        return "too few runs" if any(cell.seeds for cell in cells) else "not run"
 
     @property
     def published(self) -> str:
