@@ -45,10 +45,10 @@ def test_cells_stand_side_by_side_under_all_views(shown, judged):
 
 def test_not_run_is_told_from_undecided(shown, basins, judged):
     by_name = {claim.name: claim for claim in shown}
-    assert by_name["B9"].standings[1::2] == ("nothing planned",) * 2
+    assert by_name["B9"].standings[1::2] == ("not planned",) * 2
     assert by_name["B9"].standings[0] == judged.row("B9").verdict
     ledger = judge_claims(Evidence({}, {}), basins)
     nothing = {claim.name: claim.standings for claim in claims_of(ledger, {})}
     assert set(nothing.pop("B13")) == {"supported"}  # needs no run
-    assert {word for standings in nothing.values() for word in standings} == {"nothing planned", "not run"}
+    assert {word for standings in nothing.values() for word in standings} == {"not planned", "not run"}
     assert counts(ledger, "audited") == {"supported": 1, "contradicted": 0, "undecided": 0, "not judged": 21}

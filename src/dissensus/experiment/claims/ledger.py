@@ -22,7 +22,7 @@ CONTRADICTED: Verdict = "contradicted"
 UNDECIDED: Verdict = "undecided"
 NOT_RUN = "not run under this protocol"  # the reason of a part that a protocol plans no runs for
 
-Standing = Literal["supported", "contradicted", "undecided", "too few runs", "not run", "nothing planned"]
+Standing = Literal["supported", "contradicted", "undecided", "too few runs", "not run", "not planned"]
 """A verdict, or why no rule has spoken yet."""
 
 
@@ -115,7 +115,7 @@ class Row:
         if self.verdict != UNDECIDED or any(cell.p is not None for cell in cells):
             return self.verdict
         if not self.planned:
-            return "nothing planned"
+            return "not planned"
         return "too few runs" if any(cell.seeds for cell in cells) else "not run"
 
     @property

@@ -20,8 +20,8 @@ VIEWS = {
     "audited-last": "audited, last epoch",
 }
 SIGNS = {"supported": "✓", "contradicted": "✗", "undecided": "?"}  # of verdicts
-NO_SIGN, NOTHING = "–", "nothing planned"  # where a protocol plans no runs for a claim
-NOT_YET, EARLY = "…", "not run, or too few runs"
+NO_SIGN, NOTHING = "–", "not planned"  # where a protocol plans no runs for a claim
+NOT_YET, EARLY = "…", "not enough runs"
 NOT_JUDGED = "not judged"
 
 
@@ -84,7 +84,7 @@ def legend() -> str:
     """What the signs mean.
 
     >>> legend()
-    '✓ supported, ✗ contradicted, ? undecided, … not run, or too few runs, – nothing planned'
+    '✓ supported, ✗ contradicted, ? undecided, … not enough runs, – not planned'
     """
     return ", ".join(f"{sign} {words}" for words, sign in (SIGNS | {EARLY: NOT_YET, NOTHING: NO_SIGN}).items())
 
