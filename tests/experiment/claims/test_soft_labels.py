@@ -286,6 +286,13 @@ def test_what_is_wrong_with_the_file_is_said(right: str) -> None:
         parse_claims(text.replace(right, wrong, 1), PAPER)
 
 
+def test_cells_are_called_by_words() -> None:
+    ledger = judge_claims(Evidence({}), PAPER)
+    labels = {cell.cell for row in ledger for part in row.parts for cell in part.cells}
+    assert {"JS distance, as trained", "JS distance, with a temperature"} <= labels
+    assert not [label for label in labels if "True" in label or "False" in label]
+
+
 def test_every_protocol_has_a_view_of_its_own() -> None:
     claims: Claims = CLAIMS
     assert {view.protocol for view in claims.views if not view.mean_of} == set(PAPER.protocols)

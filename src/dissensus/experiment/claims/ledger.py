@@ -54,11 +54,19 @@ class Measured:
 
         >>> Measured("", "kl", "difference", "", 0.0261, 0.01, 0.04, 0.001, 1.0, 10, 10, "supported").text
         '0.0261 [0.01, 0.04]'
+        >>> Measured("", "kl", "factor", "", 1.0041, 0.9, 250.0, 0.3, 1.0, 7, 10, "undecided").text
+        '×1.00 [0.900, 250]'
         """
         if self.mean is None:
             return ""
-        interval = "" if self.low is None else f" [{self.low:.3g}, {self.high:.3g}]"
-        return f"{'×' * (self.scale == 'factor')}{self.mean:.3g}{interval}"
+        interval = (
+            "" if self.low is None or self.high is None else f" [{self._digits(self.low)}, {self._digits(self.high)}]"
+        )
+        return f"{'×' * (self.scale == 'factor')}{self._digits(self.mean)}{interval}"
+
+    def _digits(self, value: float) -> str:
+        """Three; a factor keeps its zeros, since ×1 says less than ×1.00."""
+        return f"{value:#.3g}".removesuffix(".") if self.scale == "factor" else f"{value:.3g}"
 
 
 @dataclass(frozen=True)

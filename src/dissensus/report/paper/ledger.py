@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dissensus.report.output import signed
-from dissensus.report.paper.grid import Box
+from dissensus.report.paper.grid import Box, title_of
 from dissensus.report.tables import p_value
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _line(cell: str, metric: str, parts: Sequence[Judged | None]) -> CellLine:
         for part in parts
     ]
     published = next((one.published for one in found if one is not None and one.published), "")
-    return CellLine(cell or "all", signed(published), tuple(map(_box, found)))
+    return CellLine(cell or title_of(metric).rstrip(" ↑↓"), signed(published), tuple(map(_box, found)))
 
 
 def _box(cell: Measured | None) -> Box:
