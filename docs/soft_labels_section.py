@@ -1,7 +1,8 @@
-"""The README's part on soft labels: what holds where, whether hard delivery helps, votes needed, and the studies."""
+"""The README's part on soft labels: what holds where, whether hard delivery helps, votes needed, cost, and studies."""
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,13 +13,14 @@ from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, Measured
 from dissensus.experiment.claims.soft_labels_answer import by_how_much, votes_sentence
 from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.experiment.studies import studies_of
-from dissensus.report.paper.ledger import SIGNS
+from dissensus.report.paper.ledger import SIGNS, sign
 from dissensus.report.paper.measured import Subject, measured
 from dissensus.report.phrases import listed
 from dissensus.report.tables import number
 
 CLAIMS = ("S1", "S2", "S3", "S4", "S5")
 HARD = ("sls", "multipass")
+COST = Path(__file__).resolve().parents[1] / "benchmarks" / "results" / "target_cost.json"
 
 
 def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
@@ -50,13 +52,13 @@ def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
         _wrapped(f"**Does hard delivery help on text, and with how many votes?** {_hard(ledger)}"),
         *_hard_table(ledger),
         _wrapped(f"**How many votes?** {votes_sentence(evidence)}"),
+        _wrapped(f"**What do whole distributions cost as targets?** {_cost()}"),
         *_studies(results, link),
         _wrapped(
             f"""Rules came before runs: `src/dissensus/experiment/papers/soft_labels_claims.toml` and the docstrings of
             `src/dissensus/experiment/studies`. Every number and verdict is in [{link}]({link}), curves by the number of
             votes in [figure 2]({link}/figures/figure2.png), risk against coverage in
-            [its figure]({link}/figures/coverage.png), the cost of soft targets at 10 to 100,000 classes in
-            [target_cost.json](benchmarks/results/target_cost.json). `dissensus reproduce soft-labels --from {link}`
+            [its figure]({link}/figures/coverage.png). `dissensus reproduce soft-labels --from {link}`
             makes tables, figures and the page; `--only real-sparsity` one study."""
         ),
     ]
@@ -95,7 +97,7 @@ def _table(evidence: Evidence, ledger: Ledger, protocols: Sequence[str]) -> str:
             _both(evidence, name, metric, tempered)
             for metric, tempered in (("kl", False), ("kl", True), ("entropy_correlation", False), ("accuracy", False))
         ]
-        signs = [SIGNS[ledger.row(claim, name).verdict] for claim in CLAIMS]
+        signs = [sign(ledger.row(claim, name)) for claim in CLAIMS]
         rows.append("| " + " | ".join([name, *numbers, *signs]) + " |")
     return "\n".join(rows)
 
@@ -155,8 +157,22 @@ def _cells(row: Row) -> Sequence[Measured]:
 def _cell(cell: Measured) -> str:
     if cell.mean is None or cell.low is None or cell.high is None:
         return "–"
-    sign = f" {SIGNS[cell.verdict]}" if cell.verdict in (SUPPORTED, CONTRADICTED) else ""
-    return f"{number(cell.mean)} [{number(cell.low)}, {number(cell.high)}]{sign}"
+    mark = f" {SIGNS[cell.verdict]}" if cell.verdict in (SUPPORTED, CONTRADICTED) else ""
+    return f"{number(cell.mean)} [{number(cell.low)}, {number(cell.high)}]{mark}"
+
+
+def _cost() -> str:
+    """Time and memory of soft against hard targets, by the number of classes."""
+    rows = json.loads(COST.read_text("utf-8"))["result"]["rows"]
+    loss, layer = ([f"{row['times_hard'][what]['soft']:.2f}" for row in rows] for what in ("loss", "last layer"))
+    kept = [f"{row['kept_bytes']['soft'] / row['kept_bytes']['hard']:.1f}" for row in rows]
+    dense = [f"{row['storage_bytes']['dense float32'] / 1e9:g}" for row in rows]
+    votes = [f"{row['storage_bytes']['votes'] / 1e6:.0f}" for row in rows]
+    return f"""On a CPU, with {listed([f"{row['classes']:,}" for row in rows])} classes, the loss of a batch takes
+        {listed(loss)} times as long as with hard labels, with one layer before it {listed(layer)} times, and keeps
+        {listed(kept)} times the memory for its backward pass. The targets of a million items take {listed(dense)} GB as
+        rows, and {listed(votes)} MB as five votes an item, which is how they are kept here
+        ([target_cost.json](benchmarks/results/target_cost.json))."""
 
 
 def _studies(results: Path, link: str) -> Iterator[str]:

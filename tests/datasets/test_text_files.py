@@ -58,8 +58,13 @@ def test_ids_are_compared_as_they_are_written(tmp_path):
     path = write(tmp_path / "texts.csv", [{"id": "7", "text": "a"}, {"id": "8", "text": "b"}])
     data = own_data(Votes.from_counts([[1, 0], [0, 1]], items=[8, 7]), texts=path)
     assert data.inputs.first == ("b", "a")
-    with pytest.raises(InputError, match=r"2 items \('007', '008'\) have votes but no input in .*No id is in both"):
+    with pytest.raises(InputError, match=r"2 items \('007', '008'\) have votes but no text in .*No id is in both"):
         own_data(Votes.from_counts([[1, 0], [0, 1]], items=["007", "008"]), texts=path)
+
+
+def test_texts_without_votes_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"text 'c' has no votes: leave those texts out of .*texts.csv, or add their"):
+        own_data(Votes.from_counts([[1, 0], [0, 1]], items=["a", "b"]), texts=write(tmp_path / "texts.csv", ROWS))
 
 
 @pytest.mark.parametrize(
@@ -73,6 +78,7 @@ def test_ids_are_compared_as_they_are_written(tmp_path):
         ("id,item,text\na,a,one\n", "has the columns 'id' and 'item'; say which is the ids with ids=..."),
         ("id,text\na, \n", "line 2: there is no text"),
         ('[{"id": "a"}]', "is no table of texts"),
+        ("text\none\ntwo\n", "texts.csv has one column only, 'text'; a table has several, ids in one of them"),
         ("", "is empty, but a table of texts was expected"),
     ],
 )

@@ -314,7 +314,7 @@ def _judge(
 
 def _json_verdicts(judged: Judgement) -> dict[str, Any]:
     claims, views = _claims_and_views(judged.ledger)
-    verdicts = {claim: {view: judged.ledger.row(claim, view).verdict for view in views} for claim in claims}
+    verdicts = {claim: {view: judged.ledger.row(claim, view).standing for view in views} for claim in claims}
     return {"runs": len(judged.evidence.runs), "answer": judged.answer, "verdicts": verdicts}
 
 
@@ -333,7 +333,7 @@ def _show_verdicts(judged: Judgement, studied: Sequence[Studied], page: Path) ->
         show_table(title, ["", *claims], rows)
         out.print("\n".join(["", *map(escape, titled.values()), legend()]), highlight=False)
     else:
-        rows = [[titled[claim], *(ledger.row(claim, view).verdict for view in views)] for claim in claims]
+        rows = [[titled[claim], *(ledger.row(claim, view).standing for view in views)] for claim in claims]
         show_table(title, ["claim", *views], rows)
     out.print()
     for sentence in filter(None, [banner(judged), *judged.answer]):

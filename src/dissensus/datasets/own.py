@@ -108,7 +108,7 @@ def _with_inputs(votes: Votes, path: Path, ids: str | None, size: tuple[int, int
 
 
 def _with_texts(votes: Votes, found: NamedTexts, where: Path) -> Dataset:
-    order = _match([str(item) for item in votes.items.tolist()], found.ids, where)
+    order = _match([str(item) for item in votes.items.tolist()], found.ids, where, "text")
     return Dataset("own", found.texts[order], votes, groups=found.groups[order])
 
 
@@ -125,7 +125,7 @@ def _check_votes(votes: Votes) -> None:
         raise InputError(f"all votes are for {told}; at least two classes are needed to learn from.")
 
 
-def _match(wanted: Sequence[str], found: Sequence[str], where: Path) -> NDArray[np.int64]:
+def _match(wanted: Sequence[str], found: Sequence[str], where: Path, noun: str = "input") -> NDArray[np.int64]:
     """The position in ``found`` of each id in ``wanted``; both must hold the same ids, each once."""
     place = {name: position for position, name in enumerate(found)}
     if len(place) < len(found):
@@ -137,13 +137,13 @@ def _match(wanted: Sequence[str], found: Sequence[str], where: Path) -> NDArray[
         faults = []
         if lost:
             faults.append(
-                f"{_told(lost, 'item', 'has', 'have')} votes but no input in {where}: add the inputs, or leave those "
+                f"{_told(lost, 'item', 'has', 'have')} votes but no {noun} in {where}: add the {noun}s, or leave those "
                 "votes out."
             )
         if spare:
             unvoted = [name for name in found if name in spare]
             faults.append(
-                f"{_told(unvoted, 'input', 'has', 'have')} no votes: leave those inputs out of {where}, or add their "
+                f"{_told(unvoted, noun, 'has', 'have')} no votes: leave those {noun}s out of {where}, or add their "
                 "votes."
             )
         if len(lost) == len(wanted):

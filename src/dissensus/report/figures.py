@@ -178,11 +178,8 @@ def plot_entropy(data: Entropies, ax: Axes, top: float) -> None:
     ax.fill_between(data.centres, low, high, color=look.colour, alpha=0.22, lw=0, zorder=3)
     ax.plot(data.centres, middle, color=look.colour, marker=look.marker, ms=4.5, lw=1.8, zorder=4)
     ceiling = "" if data.ceiling is None else f"  (ceiling {data.ceiling:.2f})"
-    ax.set_title(data.method)
-    ax.text(
-        0.03, 0.97, f"ρ = {data.correlation:.2f}{ceiling}", transform=ax.transAxes, va="top", fontsize=8.5, zorder=5,
-        bbox={"facecolor": "white", "alpha": 0.85, "lw": 0, "pad": 2},
-    )  # fmt: skip
+    ax.set_title(data.method, pad=18)  # inside, the line below would lie on the items of a model that is never sure
+    ax.text(0, 1.02, f"ρ = {data.correlation:.2f}{ceiling}", transform=ax.transAxes, va="bottom", fontsize=8.5)
     ax.set_xlim(0, top)
     ax.set_ylim(0, top)
     ax.set_aspect("equal")
@@ -291,7 +288,7 @@ def entropy_figure(comparison: Comparison, panel: Panel) -> Figure | None:
         return None
     columns = min(4, len(views))
     rows = -(-len(views) // columns)
-    figure, axes = sheet(columns, 2.9 * columns + 0.3, 3.1 * rows + 0.3, rows, "compressed", sharex=True, sharey=True)
+    figure, axes = sheet(columns, 2.9 * columns + 0.3, 3.5 * rows + 0.3, rows, "compressed", sharex=True, sharey=True)
     top = 1.02 * max(max(float(view.human.max()), float(view.model.max()), 1e-3) for view in views)
     for ax, view in zip(axes, views, strict=False):
         plot_entropy(view, ax, top)

@@ -67,7 +67,8 @@ class TextTable(Table):
     def __post_init__(self) -> None:
         self.columns = next(self._rows())[1]
         if len(self.columns) < 2:
-            raise InputError(f"{self.name} has one column only, {self.columns[0]!r}; a table has several.")
+            only = f"{self.name} has one column only, {self.columns[0]!r}"
+            raise InputError(f"{only}; a table has several, ids in one of them.")
 
     @property
     def name(self) -> str:  # type: ignore[override]

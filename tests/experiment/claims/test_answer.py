@@ -40,7 +40,7 @@ def test_nothing_measured(paper: Paper) -> None:
     sentences = answer(judge_claims(nothing, paper), nothing)
     assert len(sentences) == 5
     assert all("nothing was run" in sentence for sentence in sentences[:4])
-    assert "1 is supported, 0 contradicted and 21 undecided" in sentences[4]
+    assert "1 is supported, 0 contradicted, 0 undecided and 21 not judged" in sentences[4]
     assert "from no training yet (B13 needs none)" in sentences[4]
     assert "no training yet" in sentences[4]
 

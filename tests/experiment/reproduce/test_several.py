@@ -108,8 +108,12 @@ def test_the_terminal_tells_undecided_from_nothing_planned(
     assert stages.splitlines() == ["Reading the results ...", "Judging ...", "Drawing the page ..."]
     signs = {words[0]: words[1:] for line in told.splitlines() if (words := line.split())}
     assert signs[SMALL][-3:] == ["–", "–", "–"]  # A4 to A6
-    assert "–" not in signs[SWEPT]
-    assert "? undecided, – nothing planned" in told
+    assert set(signs[SWEPT]) == {"…"}  # two seeds are too few for every rule
+    assert "? undecided, … not enough runs, – not planned" in told
+    assert command("--from", str(smoked), "--out", str(tmp_path), "--json") == 0
+    verdicts = json.loads(capsys.readouterr().out)["verdicts"]
+    assert (verdicts["A4"][SMALL], verdicts["S1"][SMALL]) == ("not planned", "too few runs")
+    assert verdicts["S1"]["hs-brexit-fine-tuned"] == "not run"
 
 
 def test_what_the_runs_say_of_a_study_is_read_with_them(smoked: Path, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_without_any_run_there_is_no_number(here: Reproduction, tmp_path: Path) 
     now = now_of(here, PLAIN)
     told = times(now, here.store, tmp_path)
     assert told.left(now) == (None, 0)
-    assert told.source.startswith("no run is in the store yet")
+    assert told.source.startswith("no run of their kind is in the store yet")
 
 
 def test_what_was_measured_on_a_gpu_before_helps(here: Reproduction, tmp_path: Path) -> None:

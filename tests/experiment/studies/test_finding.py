@@ -52,6 +52,12 @@ def test_numbers_are_those_of_scipy():
     assert found.low < found.difference < found.high
 
 
+def test_what_is_equal_but_for_rounding_is_equal():
+    base = np.linspace(0.1, 0.9, 10)
+    (found,) = decide([Contrast("mine", "votes", "five", "all", (base + 0.2) - 0.2, base, "")], "accuracy")
+    assert (found.difference, found.low, found.high) == (0, 0, 0)
+
+
 def test_the_comparisons_of_one_data_set_are_a_family():
     alone = decide([contrast(0.1)], "kl")[0].p_differ
     family = decide([contrast(0.1) for _ in range(4)] + [contrast(0.1, data="other")], "kl")
@@ -72,6 +78,7 @@ def test_guards_look_at_the_mean_over_seeds():
 
     assert class_doubt(arm(BEYOND_CLASS, 0.01, 0.1)) == ""
     assert "by 4.0 points of accuracy, not by five" in class_doubt(arm(BEYOND_CLASS, 0.03, 0.05))
+    assert "by 0.0 points of accuracy" in class_doubt(arm(BEYOND_CLASS, 0.0001, -0.0003))
     assert shares_doubt(arm(BEYOND_SHARES, 0.03)) == ""
     assert "by 0.010 of KL, not by .025" in shares_doubt(arm(BEYOND_SHARES, 0.01))
 

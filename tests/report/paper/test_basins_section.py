@@ -40,9 +40,9 @@ def test_it_holds_the_answer_the_verdicts_and_the_headline_table(section, result
     for place, sentence in enumerate(answer(judged, whole), 1):
         assert f"\n{place}. {sentence}\n" in told
     for view, words in (("published", "published protocol"), ("last", "published, last epoch")):
-        verdicts = [row.verdict for row in judged.under(view) if not row.ours]
-        row = " | ".join(str(verdicts.count(one)) for one in ("supported", "contradicted", "undecided"))
-        assert f"| {words} | {row} |" in told
+        found = [row.standing for row in judged.under(view) if not row.ours]
+        counted = [found.count(one) for one in ("supported", "contradicted", "undecided")]
+        assert f"| {words} | {' | '.join(map(str, [*counted, 22 - sum(counted)]))} |" in told
     found = measured(whole, Subject("soft_nll", "multipass", 10))
     assert f"{found.mean:.3f} [{found.interval.low:.3f}, {found.interval.high:.3f}] (0.537)" in told
     assert "(results/basins/figures/figure1.png)" in told

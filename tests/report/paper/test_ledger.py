@@ -19,7 +19,7 @@ def test_every_claim_has_a_verdict_under_every_view(shown, judged):
     assert [claim.name for claim in shown if not claim.ours] == [f"B{number}" for number in range(1, 23)]
     assert views_of(judged) == list(VIEWS)
     for claim in shown:
-        assert len(claim.verdicts) == len(claim.reasons) == len(claim.early) == len(VIEWS)
+        assert len(claim.standings) == len(claim.reasons) == len(VIEWS)
         assert claim.rules
         assert claim.places
 
@@ -45,9 +45,10 @@ def test_cells_stand_side_by_side_under_all_views(shown, judged):
 
 def test_not_run_is_told_from_undecided(shown, basins, judged):
     by_name = {claim.name: claim for claim in shown}
-    assert by_name["B9"].early[1] == "nothing planned"
-    assert by_name["B9"].planned == (True, False, True, False)
-    assert by_name["B9"].early[0] == ""
-    nothing = claims_of(judge_claims(Evidence({}, {}), basins), {})
-    assert {word for claim in nothing for word in claim.early} == {"nothing planned", "not run", ""}
-    assert [claim.name for claim in nothing if "" in claim.early] == ["B13"]  # needs no run
+    assert by_name["B9"].standings[1::2] == ("not planned",) * 2
+    assert by_name["B9"].standings[0] == judged.row("B9").verdict
+    ledger = judge_claims(Evidence({}, {}), basins)
+    nothing = {claim.name: claim.standings for claim in claims_of(ledger, {})}
+    assert set(nothing.pop("B13")) == {"supported"}  # needs no run
+    assert {word for standings in nothing.values() for word in standings} == {"not planned", "not run"}
+    assert counts(ledger, "audited") == {"supported": 1, "contradicted": 0, "undecided": 0, "not judged": 21}

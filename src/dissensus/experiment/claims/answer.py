@@ -138,11 +138,13 @@ _VIEWS = {
 
 
 def _verdicts(rows: Iterable[Row]) -> str:
-    counted = Counter(row.verdict for row in rows if not row.ours)
+    counted = Counter[str](row.standing for row in rows if not row.ours)
     are = "is" if counted[SUPPORTED] == 1 else "are"
-    return (
-        f"{counted[SUPPORTED]} {are} supported, {counted[CONTRADICTED]} contradicted and {counted[UNDECIDED]} undecided"
-    )
+    verdicts = [f"{counted[SUPPORTED]} {are} supported", f"{counted[CONTRADICTED]} contradicted"]
+    verdicts.append(f"{counted[UNDECIDED]} undecided")
+    if open_ := counted.total() - sum(counted[verdict] for verdict in (SUPPORTED, CONTRADICTED, UNDECIDED)):
+        verdicts.append(f"{open_} not judged")
+    return f"{', '.join(verdicts[:-1])} and {verdicts[-1]}"
 
 
 def _by(ledger: Ledger, row: Row) -> str:

@@ -22,6 +22,9 @@ CONTRADICTED: Verdict = "contradicted"
 UNDECIDED: Verdict = "undecided"
 NOT_RUN = "not run under this protocol"  # the reason of a part that a protocol plans no runs for
 
+Standing = Literal["supported", "contradicted", "undecided", "too few runs", "not run", "not planned"]
+"""A verdict, or why no rule has spoken yet."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -51,11 +54,19 @@ class Measured:
 
         >>> Measured("", "kl", "difference", "", 0.0261, 0.01, 0.04, 0.001, 1.0, 10, 10, "supported").text
         '0.0261 [0.01, 0.04]'
+        >>> Measured("", "kl", "factor", "", 1.0041, 0.9, 250.0, 0.3, 1.0, 7, 10, "undecided").text
+        '×1.00 [0.900, 250]'
         """
         if self.mean is None:
             return ""
-        interval = "" if self.low is None else f" [{self.low:.3g}, {self.high:.3g}]"
-        return f"{'×' * (self.scale == 'factor')}{self.mean:.3g}{interval}"
+        interval = (
+            "" if self.low is None or self.high is None else f" [{self._digits(self.low)}, {self._digits(self.high)}]"
+        )
+        return f"{'×' * (self.scale == 'factor')}{self._digits(self.mean)}{interval}"
+
+    def _digits(self, value: float) -> str:
+        """Three; a factor keeps its zeros, since ×1 says less than ×1.00."""
+        return f"{value:#.3g}".removesuffix(".") if self.scale == "factor" else f"{value:.3g}"
 
 
 @dataclass(frozen=True)
@@ -104,6 +115,16 @@ class Row:
     def planned(self) -> bool:
         """Whether the protocol plans runs that could decide it."""
         return any(part.reason != NOT_RUN for part in self.deciding)
+
+    @property
+    def standing(self) -> Standing:
+        """The verdict, where runs were tested. A claim that was not is undecided too, but nobody should read it so."""
+        cells = [cell for part in self.deciding for cell in part.cells]
+        if self.verdict != UNDECIDED or any(cell.p is not None for cell in cells):
+            return self.verdict
+        if not self.planned:
+            return "not planned"
+        return "too few runs" if any(cell.seeds for cell in cells) else "not run"
 
     @property
     def published(self) -> str:

@@ -126,4 +126,6 @@ def _word(axis: str, value: Any) -> str:
         return "all items" if value == "all" else "most disputed items"
     if axis == "other":
         return f"to {value}"
+    if axis == "tempered":
+        return "with a temperature" if value else "as trained"
     return metric_title(value) if axis == "metric" else str(value)

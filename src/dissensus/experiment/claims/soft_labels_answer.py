@@ -24,7 +24,7 @@ def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
     Whether soft labels bring models nearer to people (S1) is not known yet: nothing was run.
     """
     return [
-        _told(ledger, "S1", "soft labels bring models nearer to people", ", a temperature in both arms included"),
+        _told(ledger, "S1", "soft labels bring models nearer to people", ", also with a temperature in both arms"),
         _told(ledger, "S2", "model entropy follows that of people more closely with soft labels"),
         _told(ledger, "S5", "soft labels make models less falsely confident where people disagree most"),
         _told(ledger, "S3", "accuracy stays the same"),
@@ -39,22 +39,22 @@ def _told(ledger: Ledger, claim: str, what: str, more: str = "") -> str:
     alone = [row for row in ledger if row.claim == claim and not row.view.startswith("mean-") and row.seeds]
     if not alone:
         return f"Whether {what} ({claim}) is not known yet: nothing was run."
-    counted = Counter(row.verdict for row in alone)
     where = {verdict: [row.view for row in alone if row.verdict == verdict] for verdict in (SUPPORTED, CONTRADICTED)}
     lines = [f"{verdict} on {', '.join(views)}" for verdict, views in where.items() if views]
-    lines += [f"undecided on {counted[UNDECIDED]}{_barred(alone)}"] if counted[UNDECIDED] else []
+    if open_ := [row for row in alone if row.verdict == UNDECIDED]:
+        others = "the other " if lines else ""
+        many = "data set and model" if len(alone) == 1 else "data sets and models"
+        lines.append(f"undecided on {others}{len(open_)} of {len(alone)} {many}{_barred(open_)}")
     mean = _mean_row(ledger, claim)
-    average = f"; on average {mean.verdict} ({_over(mean)}{mean.measured})" if mean is not None else ""
-    many = "data set and model" if len(alone) == 1 else "data sets and models"
-    return f"That {what}{more} ({claim}), of {len(alone)} {many}: {'; '.join(lines)}{average}."
+    lines += [_average(mean)] if mean is not None else []
+    return f"{what[:1].upper()}{what[1:]}{more} ({claim}): {'; '.join(lines)}."
 
 
 def _barred(rows: Sequence[Row]) -> str:
     """Where the numbers would decide, but the model has learned too little for them to count."""
-    told = [combined(row.parts)[0] for row in rows if row.verdict == UNDECIDED]
-    counted = Counter(verdict for verdict in told if verdict != UNDECIDED)
+    counted = Counter(verdict for row in rows if (verdict := combined(row.parts)[0]) != UNDECIDED)
     kept = " and ".join(f"{verdict} on {number}" for verdict, number in sorted(counted.items(), reverse=True))
-    return f" (by its numbers alone it would be {kept}, but there the hard arm has learned too little)" if kept else ""
+    return f" (by the numbers alone {kept} of them, but there the hard arm has learned too little)" if kept else ""
 
 
 def _mean_row(ledger: Ledger, claim: str) -> Row | None:
@@ -62,9 +62,11 @@ def _mean_row(ledger: Ledger, claim: str) -> Row | None:
     return next((row for row in rows if row.seeds), None)
 
 
-def _over(mean: Row) -> str:
-    """What is averaged, where that decides nothing: also what the guard would leave out."""
-    return "of all, since too few have learned enough: " if mean.reason.startswith(BARRED) else ""
+def _average(mean: Row) -> str:
+    """Where too few models have learned enough, the numbers are those of all and decide nothing."""
+    if mean.reason.startswith(BARRED):
+        return f"on average undecided, since too few have learned enough (over all: {mean.measured})"
+    return f"on average {mean.verdict} ({mean.measured})"
 
 
 def _hard_delivery(ledger: Ledger) -> str:

@@ -137,7 +137,7 @@ def _measured(standing: Standing, folder: Path) -> Times:
             width = best.get("width", 1)
             how = f"{width} runs side by side" if width > 1 else "one run at a time"
             return Times(float(best["s_a_run"]), {}, f"from {path} ({how})")
-    return Times(None, {}, "no run is in the store yet, and none was measured here before")
+    return Times(None, {}, "no run of their kind is in the store yet, and none was measured here before")
 
 
 @dataclass(frozen=True)

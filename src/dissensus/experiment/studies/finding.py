@@ -165,7 +165,8 @@ def class_doubt(majority: Scores) -> str:
     learnt = float(majority[BEYOND_CLASS].mean())
     if learnt >= LEAST[BEYOND_CLASS]:
         return ""
-    return f"majority labels beat the most frequent class by {100 * learnt:.1f} points of accuracy, not by five"
+    points = round(100 * learnt, 1) + 0.0  # no -0.0
+    return f"majority labels beat the most frequent class by {points:.1f} points of accuracy, not by five"
 
 
 def shares_doubt(soft: Scores) -> str:
@@ -197,15 +198,20 @@ def _finding(one: Contrast, metric: str, tempered: bool, p_differ: float, p_same
         seeds=len(one.a),
         first_mean=float(one.a.mean()),
         second_mean=float(one.b.mean()),
-        difference=spread.mean,
-        low=spread.low,
-        high=spread.high,
+        difference=_exact(spread.mean),
+        low=_exact(spread.low),
+        high=_exact(spread.high),
         p_differ=p_differ,
         p_same=p_same,
         margin=MARGINS[metric],
         word="undecided" if one.doubt else _word(spread.mean, p_differ < ALPHA, p_same < ALPHA),
         doubt=one.doubt,
     )
+
+
+def _exact(difference: float) -> float:
+    """Equal seeds differ by 0, not by the 1e-17 that the order of a sum leaves, here or on another machine."""
+    return round(difference, 12) + 0.0
 
 
 def _word(difference: float, differs: bool, same: bool) -> str:

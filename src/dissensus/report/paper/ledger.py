@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dissensus.report.output import signed
-from dissensus.report.paper.grid import Box
+from dissensus.report.paper.grid import Box, title_of
 from dissensus.report.tables import p_value
 
 if TYPE_CHECKING:
@@ -19,8 +19,10 @@ VIEWS = {
     "last": "published, last epoch",
     "audited-last": "audited, last epoch",
 }
-SIGNS = {"supported": "✓", "contradicted": "✗", "undecided": "?"}
-NO_SIGN, NOTHING = "–", "nothing planned"  # where a protocol plans no runs for a claim
+SIGNS = {"supported": "✓", "contradicted": "✗", "undecided": "?"}  # of verdicts
+NO_SIGN, NOTHING = "–", "not planned"  # where a protocol plans no runs for a claim
+NOT_YET, EARLY = "…", "not enough runs"
+NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,8 @@ class ClaimView:
     title: str
     ours: bool
     places: tuple[str, ...]
-    verdicts: tuple[str, ...]
+    standings: tuple[str, ...]  # the verdict, or why it is too early for one
     reasons: tuple[str, ...]
-    planned: tuple[bool, ...]
-    early: tuple[str, ...]  # why it is too early for a verdict, in a few words; else ""
     seeds: tuple[int, ...]
     rules: tuple[str, ...]
     parts: tuple[PartView, ...]
@@ -76,23 +76,24 @@ def claims_of(ledger: Ledger, rules: Mapping[str, Sequence[str]]) -> list[ClaimV
 
 
 def sign(row: Row) -> str:
-    """A verdict in one sign."""
-    return SIGNS[row.verdict] if row.planned else NO_SIGN
+    """Where a claim stands, in one sign."""
+    return SIGNS.get(row.standing) or (NO_SIGN if row.standing == NOTHING else NOT_YET)
 
 
 def legend() -> str:
     """What the signs mean.
 
     >>> legend()
-    '✓ supported, ✗ contradicted, ? undecided, – nothing planned'
+    '✓ supported, ✗ contradicted, ? undecided, … not enough runs, – not planned'
     """
-    return ", ".join(f"{sign} {words}" for words, sign in (SIGNS | {NOTHING: NO_SIGN}).items())
+    return ", ".join(f"{sign} {words}" for words, sign in (SIGNS | {EARLY: NOT_YET, NOTHING: NO_SIGN}).items())
 
 
 def counts(ledger: Ledger, view: str) -> dict[str, int]:
-    """How many of the paper's claims have each verdict under a view; our own questions are not counted."""
-    told: list[str] = [row.verdict for row in ledger if row.view == view and not row.ours]
-    return {verdict: told.count(verdict) for verdict in SIGNS}
+    """How many of the paper's claims have each verdict under a view, and none; our own questions are not counted."""
+    told: list[str] = [row.standing for row in ledger if row.view == view and not row.ours]
+    judged = {verdict: told.count(verdict) for verdict in SIGNS}
+    return {**judged, NOT_JUDGED: len(told) - sum(judged.values())}
 
 
 def _claim(rows: Sequence[Row], rules: Sequence[str]) -> ClaimView:
@@ -103,23 +104,12 @@ def _claim(rows: Sequence[Row], rules: Sequence[str]) -> ClaimView:
         title=first.title,
         ours=first.ours,
         places=first.places,
-        verdicts=tuple(row.verdict for row in rows),
+        standings=tuple(row.standing for row in rows),
         reasons=tuple(row.reason for row in rows),
-        planned=tuple(row.planned for row in rows),
-        early=tuple(_early(row) for row in rows),
         seeds=tuple(row.seeds for row in rows),
         rules=tuple(rules),
         parts=tuple(_part(name, rows) for name in names),
     )
-
-
-def _early(row: Row) -> str:
-    """Not planned, not run, or not yet: told from a claim that the numbers leave open."""
-    if row.verdict != "undecided" or any(cell.p is not None for part in row.deciding for cell in part.cells):
-        return ""
-    if not row.planned:
-        return NOTHING
-    return "not all run" if any(cell.seeds for part in row.deciding for cell in part.cells) else "not run"
 
 
 def _part(name: str, rows: Sequence[Row]) -> PartView:
@@ -142,7 +132,7 @@ def _line(cell: str, metric: str, parts: Sequence[Judged | None]) -> CellLine:
         for part in parts
     ]
     published = next((one.published for one in found if one is not None and one.published), "")
-    return CellLine(cell or "all", signed(published), tuple(map(_box, found)))
+    return CellLine(cell or title_of(metric).rstrip(" ↑↓"), signed(published), tuple(map(_box, found)))
 
 
 def _box(cell: Measured | None) -> Box:

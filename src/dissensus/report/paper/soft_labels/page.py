@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dissensus.report.figures import looks, styled
-from dissensus.report.glossary import METHODS
+from dissensus.report.glossary import MEASURES, METHODS
 from dissensus.report.output import Files, picture, render, write_files
 from dissensus.report.paper.beside import by_kind, read_beside
 from dissensus.report.paper.coverage import coverage
@@ -27,6 +27,17 @@ if TYPE_CHECKING:
     from dissensus.experiment.studies import Studied
 
 FIGURES = {"figure1": learning_curves, "figure2": votes_curves}
+TERMS = {
+    "KL": MEASURES["kl", False],
+    "with a temperature": MEASURES["kl", True],
+    "JS distance": "the same as a distance, from 0 to .83; lower is better",
+    "soft NLL": "KL plus the entropy of the votes, which no model can change: what soft labels train on",
+    "EntCorr": f"{MEASURES['entropy_correlation', False]} (Spearman's; Pearson's beside it)",
+    "ECE": "how far a model's confidence is from how often it is right; lower is better",
+    "entropy gap": "entropy of the model less that of the annotators, where they disagree most; below 0 is false "
+    "confidence",
+    "hard arm": "majority vote, against which soft labels are judged",
+}
 
 
 def write_soft_labels_page(
@@ -83,6 +94,7 @@ def write_soft_labels_page(
         "about": about_runs(evidence.about.values()),
         "looks": looks(list(METHODS)),
         "glossary": {name: METHODS[name] for name in ("majority", "label-smoothing", "soft", "sls", "multipass")},
+        "terms": TERMS,
         "called": called,
     }
     files["index.html"] = render("paper/soft_labels/page.html.j2", content).encode()
@@ -123,5 +135,14 @@ def _study(one: Studied, files: Files) -> dict[str, Any]:
         "verdicts": one.verdicts,
         "table": study_table(one),
         "picture": shown,
-        "made": one.made.get("made", []),
+        "made": [{**how, "seeds": _seeds(how["seeds"])} for how in one.made.get("made", [])],
     }
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    """
+    >>> _seeds([0, 1, 2, 3]), _seeds([0, 2])
+    ('0 to 3', '0, 2')
+    """
+    whole = len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
+    return f"{seeds[0]} to {seeds[-1]}" if whole else ", ".join(map(str, seeds))

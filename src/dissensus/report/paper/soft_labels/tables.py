@@ -44,8 +44,7 @@ DIGITS = 3
 NOTES = (
     "Means over seeds with 95 % intervals. Best epoch and temperature by a tenth of the training items; the evaluation "
     "items only report.",
-    "Entropy gap: entropy of the model less that of the annotators, on the tenth of the items with most disagreement; "
-    "below 0 is false confidence.",
+    "Most disputed: the tenth of the items with most disagreement.",
     "A model may pass the human ceiling: it draws no votes, and half of the annotators are as noisy as their number.",
 )
 
