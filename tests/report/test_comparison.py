@@ -87,6 +87,21 @@ def test_no_truth(make_run):
     assert "kl" in found.floors
 
 
+def test_models_that_say_the_same_of_every_item_have_learned_nothing(make_run):
+    def blind(predictions):
+        shares = (predictions["counts"] / predictions["counts"].sum(1, keepdims=True)).mean(0)
+        for name in ("best_logits", "last_logits", "select_logits"):
+            if name in predictions:
+                predictions[name][:] = np.log(shares + 1e-9)
+
+    found = collect([make_run(method, seed, edit=blind) for method in ("soft", "sls") for seed in range(2)])
+    (note,) = found.notes
+    assert note.startswith("With all votes no method has learned much: the lowest KL after a temperature is ")
+    assert f"of every item scores {found.class_shares['kl'].mean:.3f}. " in note
+    one_learned = [make_run("majority", seed) for seed in range(2)]
+    assert not collect([*one_learned, *(make_run("soft", seed, edit=blind) for seed in range(2))]).notes
+
+
 def test_without_selection_items_it_is_said(make_run):
     found = collect([make_run("soft", seed, select=False) for seed in range(2)])
     assert found.panels[0].cross_fitted

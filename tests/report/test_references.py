@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import entropy
 
 from dissensus import metrics
 from dissensus.report import collect
@@ -31,3 +32,15 @@ def test_single_votes_cannot_be_halved(make_run):
     found = collect([make_run("soft", edit=single)])
     assert found.ceilings == {}
     assert "kl" in found.floors
+
+
+def test_class_shares_score_what_the_items_say_beyond_them(make_run):
+    """The KL of people from the mean of people is what item and vote have in common (mutual information)."""
+    run = make_run("soft")
+    human = run.predictions["counts"] / run.predictions["counts"].sum(1, keepdims=True)
+    found = collect([run]).class_shares
+    information = entropy(human.mean(0)) - entropy(human, axis=1).mean()
+    np.testing.assert_allclose(found["kl"].mean, information)
+    assert found["accuracy"].mean == np.mean(run.predictions["labels"] == human.mean(0).argmax())
+    assert found["kl"].sd > 0
+    assert not {"entropy_correlation", "ece"} & set(found)

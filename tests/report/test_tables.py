@@ -38,10 +38,12 @@ def test_methods_and_metrics(comparison):
     names = [row.name for row in table.rows]
     assert names[:4] == ["soft", "sls", "multipass", "majority"]
     assert names[4:8] == [f"{method} + temperature" for method in names[:4]]
-    assert names[8:] == ["human ceiling", "noise floor"]
+    assert names[8:] == ["human ceiling", "noise floor", "class shares"]
     values = panel.scores[Measure("soft_brier", tempered=True)]["sls"]
     assert cell(table, "sls + temperature", "soft Brier").text == f"{values.mean():.3f}"
     assert cell(table, "human ceiling", "KL").text == f"{comparison.ceilings['kl'].mean:.3f}"
+    assert cell(table, "class shares", "KL").text == f"{comparison.class_shares['kl'].mean:.3f}"
+    assert cell(table, "class shares", "EntCorr").text == "–"
     assert {"KL ↓", "EntCorr ↑", "accuracy ↑"} <= set(table.head)
 
 

@@ -20,7 +20,7 @@ from dissensus.metrics import METRICS, Estimate
 from dissensus.records import StoredRun
 from dissensus.report.pairing import Group, pair
 from dissensus.report.phrases import listed, phrase
-from dissensus.report.references import ceilings, floors
+from dissensus.report.references import ceilings, class_shares, floors
 from dissensus.report.rules import ALPHA, RULES, Rule
 from dissensus.stats import Interval, Verdict, bootstrap, fewest_seeds, judge
 
@@ -155,11 +155,18 @@ class Comparison:
     panels: tuple[Panel, ...]
     ceilings: Mapping[str, Estimate]  # metric -> half of the annotators predict the other half
     floors: Mapping[str, Estimate]  # metric -> a perfect model, scored on this number of items and votes
+    class_shares: Mapping[str, Estimate]  # metric -> a model that says the shares of the classes of every item
     notes: tuple[str, ...]  # what a reader has to know: seeds left out, rules that could not be kept
 
     @property
     def methods(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(method for panel in self.panels for method in panel.methods))
+
+    @property
+    def references(self) -> dict[str, Mapping[str, Estimate]]:
+        """What scores are held against, by its name in tables."""
+        told = {"human ceiling": self.ceilings, "noise floor": self.floors, "class shares": self.class_shares}
+        return {name: found for name, found in told.items() if found}
 
     @property
     def runs(self) -> tuple[StoredRun, ...]:
@@ -193,13 +200,32 @@ def collect(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -
     # The votes on the evaluation items are the same for all methods and panels of a seed.
     one_a_seed = next(iter(max(panels, key=lambda panel: len(panel.seeds)).runs.values()))
     shown = [metric for metric in HEADLINE if Measure(metric) in panels[0].scores]
+    shares = class_shares(one_a_seed, shown)
+    notes += [note for panel in panels if (note := _learned_little(panel, shares))]
     return Comparison(
         data=str(setting["data.name"]),
         setting=setting,
         panels=panels,
         ceilings=ceilings(one_a_seed, shown),
         floors=floors(one_a_seed, shown),
+        class_shares=shares,
         notes=tuple(notes),
+    )
+
+
+def _learned_little(panel: Panel, shares: Mapping[str, Estimate]) -> str | None:
+    """A note where no method, even after a temperature, says more of an item than how frequent the classes are."""
+    rule = next(rule for rule in RULES if rule.metric == "kl" and rule.tempered)
+    scores = panel.scores.get(Measure(rule.metric, rule.tempered))
+    if scores is None or rule.metric not in shares:
+        return None
+    lowest = min((mean for values in scores.values() if np.isfinite(mean := float(np.mean(values)))), default=None)
+    if lowest is None or shares[rule.metric].mean - lowest >= rule.margin:
+        return None
+    return (
+        f"With {panel.votes} no method has learned much: the lowest KL after a temperature is {lowest:.3f}, and saying "
+        f"the shares of the classes of every item scores {shares[rule.metric].mean:.3f}. The verdicts compare models "
+        "that hardly see the item; a better model, other inputs or more items come first."
     )
 
 

@@ -1,4 +1,4 @@
-"""What scores can be reached: human ceilings and noise floors of the evaluation items."""
+"""What scores are held against: human ceilings, noise floors, and a model that never looks at an item."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from dissensus.metrics import Estimate, ceiling, floor
+from dissensus.metrics import METRICS, Estimate, ceiling, floor
 from dissensus.records import StoredRun
 
 DRAWS = 20  # over all seeds together
@@ -31,6 +31,24 @@ def floors(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estim
         votes = counts.sum(1)
         probs = run.predictions.get("truth", counts / votes[:, None])
         return floor(metric, probs, votes, draws=draws)
+
+    return _over_seeds(runs, metrics, one)
+
+
+def class_shares(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estimate]:
+    """What the shares of the classes score, said of every item alike; with the standard error over the items."""
+
+    def one(metric: str, run: StoredRun, draws: int) -> Estimate | None:
+        counts = run.predictions["counts"]
+        human = counts / counts.sum(1, keepdims=True)
+        shares = human.mean(0)
+        if metric == "accuracy":
+            values = run.predictions["labels"] == shares.argmax()
+        elif METRICS[metric].per_item:
+            values = METRICS[metric].function(np.tile(shares, (len(human), 1)), human)
+        else:
+            return None  # who says the same of every item has no correlation and no bins
+        return Estimate(float(np.mean(values)), float(np.std(values) / np.sqrt(len(values))))
 
     return _over_seeds(runs, metrics, one)
 

@@ -106,7 +106,7 @@ def methods_table(comparison: Comparison, panel: Panel, checkpoint: str = "best"
         if any(method in panel.scores.get(Measure(m, tempered, checkpoint, against), {}) for m in metrics)
     ]
     if against == "human":
-        for name, references in (("human ceiling", comparison.ceilings), ("noise floor", comparison.floors)):
+        for name, references in comparison.references.items():
             if any(metric in references for metric in metrics):
                 cells = tuple(_estimate_cell(references.get(metric)) for metric in metrics)
                 rows.append(Row(name, "reference", cells))
@@ -163,6 +163,10 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[Row], metrics: 
     if "noise floor" in names:
         notes.append("Noise floor: what a perfect model would score with this number of items and votes.")
         notes += _near_floor(comparison, panel)
+    if "class shares" in names:
+        notes.append(
+            "Class shares: how frequent each class is, said of every item alike. Who scores so has learned nothing."
+        )
     if "ece" in metrics:
         notes.append(
             "Accuracy and ECE are against the most frequent vote. A model that matches divided annotators is right "
@@ -233,10 +237,9 @@ def _summary(comparison: Comparison, panel: Panel, measures: Sequence[Measure]) 
         Row(method, "method", tuple(_narrow(_score_cell(panel, measure, method)) for measure in measures))
         for method in panel.methods
     ]
-    for name, references in (("human ceiling", comparison.ceilings), ("noise floor", comparison.floors)):
-        if references:
-            cells = tuple(_narrow(_estimate_cell(references.get(m.metric))) for m in measures)
-            rows.append(Row(name, "reference", cells))
+    for name, references in comparison.references.items():
+        cells = tuple(_narrow(_estimate_cell(references.get(m.metric))) for m in measures)
+        rows.append(Row(name, "reference", cells))
     head = ("method", *(heading(m.metric, " + temperature" if m.tempered else "") for m in measures))
     title = f"{comparison.data}, {panel.votes}, {measures[0].checkpoint if measures else 'best'} epoch"
     return Table(title, head, tuple(rows), _legend(comparison, panel, rows, [m.metric for m in measures]))
@@ -316,6 +319,7 @@ def to_json(comparison: Comparison) -> str:
         "setting": dict(comparison.setting),
         "ceilings": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.ceilings.items()},
         "floors": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.floors.items()},
+        "class_shares": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.class_shares.items()},
         "panels": [_panel_json(panel) for panel in comparison.panels],
     }
     return json.dumps(_strict(content), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
