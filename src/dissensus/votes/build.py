@@ -15,6 +15,7 @@ from dissensus.base.arrays import same_length
 from dissensus.base.errors import InputError
 from dissensus.base.words import many
 from dissensus.votes.ids import Ids
+from dissensus.votes.oddities import odd_classes
 from dissensus.votes.table import Class, Votes, check_classes, code_dtype, first_appearance, offsets_of, ranges
 
 Place: TypeAlias = Callable[[int], str]  # where a row came from, for messages: "labels.csv, line 7"
@@ -61,6 +62,7 @@ def from_columns(
     )
     if ordered and classes is None:
         _refuse_unknown_order(names)
+    odd = odd_classes(names) if classes is None else []  # those that somebody named are meant
     return Votes(
         codes=codes,
         offsets=offsets_of(per_item),
@@ -70,7 +72,7 @@ def from_columns(
         label_sets=sets,
         annotators=who,
         annotator_names=who_ids,
-        notes=(*_unlabelled(skipped, place), *repeated, *without_votes(per_item, item_ids)),
+        notes=(*_unlabelled(skipped, place), *repeated, *without_votes(per_item, item_ids), *odd),
     )
 
 
@@ -122,7 +124,8 @@ def as_column(name: str, values: Any) -> pl.Series:
         if values.ndim != 1:
             raise InputError(f"{name} must have the shape (votes,), but its shape is {values.shape}.")
         return pl.Series(name, values.astype(np.str_) if values.dtype.kind == "T" else values)
-    values = list(values)
+    # NaN, of any kind of column, is how pandas says that there is nothing
+    values = [None if isinstance(value, float) and value != value else value for value in values]
     several = [isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values if value is not None]
     if several and all(several):
         values = [None if value is None else list(value) for value in values]
