@@ -37,6 +37,7 @@ def drawn(width, *events):
 def test_runs_that_differ_are_told_apart():
     assert board.name_of(event("done", votes="all")) == "soft, seed 0"
     assert board.name_of(event("done", hold=10)) == "soft, 5 votes, held for 10 epochs, seed 0"
+    assert board.name_of(event("done", votes=1)) == "soft, 1 vote, seed 0"
     assert board.name_of(event("done", votes="all", reordered=True)) == "soft, seed 0, reordered"
     assert board.name_of(event("done", votes="all", protocol="audited")) == "soft, seed 0 (audited)"
 

@@ -41,12 +41,14 @@ def test_models_are_looked_into_and_the_page_shows_it(run, own_data):
 
 
 def test_without_weights_it_is_told_what_is_missing(run, own_data):
-    run("train", *OWN, "--method", "soft", "--epochs", "2", "-q")
+    few = ("--method", "soft", "--epochs", "2", "--per-item", "1", "-q")
+    run("train", *OWN, *few)
     code, out, err = run("diagnose", "-q")
     assert code == 0
+    assert "soft, 1 vote, seed 0: run " in out
     assert "best epoch" in out
     assert "kept its weights or its features" in err
-    code, _, err = run("train", *OWN, "--method", "soft", "--epochs", "2", "--diagnose", "-q")
+    code, _, err = run("train", *OWN, *few, "--diagnose")
     assert code == 2
     assert "done already, without its diagnostics" in err
 

@@ -291,9 +291,33 @@ def test_votes_that_name_no_class(tmp_path):
         own_data(votes, tmp_path / "x.npz")
 
 
-def test_an_item_without_votes(tmp_path):
-    with pytest.raises(InputError, match="item 1 has no votes"):
-        own_data(Votes.from_counts([[2, 1], [0, 0]]), tmp_path / "x.npz")
+@pytest.mark.parametrize("there", [NAMES, NAMES[1:]])
+def test_items_without_votes_are_left_out_whether_their_inputs_are_there_or_not(there, tmp_path):
+    votes = Votes.from_counts([[0, 0], [2, 1], [1, 2], [0, 3], [3, 0]], items=NAMES)
+    data = own_data(votes, write_npz(tmp_path / "x.npz", there, FEATURES[-len(there) :]))
+    assert data.votes.items.tolist() == NAMES[1:]
+    assert data.votes.notes == ("Items without votes are left out: 1 of 5.",)
+    np.testing.assert_array_equal(data.inputs, FEATURES[1:])
+
+
+def test_an_item_without_votes_in_a_table_that_holds_its_text(tmp_path):
+    file = tmp_path / "labels.csv"
+    file.write_text("item,text,label\na,one,x\na,one,y\nb,two,\nc,three,x\nc,three,\n")
+    data = own_data(file, texts=file)
+    assert data.votes.items.tolist() == ["a", "c"]
+    assert data.votes.notes[-1] == "Items without votes are left out: 1 of 3."
+
+
+def test_no_votes_at_all(tmp_path):
+    with pytest.raises(InputError, match="votes on 0 items for 2 classes"):
+        own_data(Votes.from_counts([[0, 0], [0, 0]]), tmp_path / "x.npz")
+
+
+def test_what_is_odd_in_the_votes_is_told_with_the_error(tmp_path):
+    file = tmp_path / "labels.csv"
+    file.write_text("item,text,ann,bob\na,one,x,y\nb,two,x,x\nc,three,y,x\n")
+    with pytest.raises(InputError, match=r"wrong column read as labels\? No label in the column 'text'"):
+        own_data(file, texts=file)
 
 
 def test_how_to_read_votes_that_are_read_already_is_no_question(tmp_path):

@@ -46,7 +46,7 @@ def test_ratings_are_ordered_and_have_annotators(write):
     assert data.votes.annotator_names[data.votes.annotators].tolist() == [0, 7, 0]
     assert data.inputs.first == ("one, two\nlines", "other")
     assert data.labels is None
-    assert data.votes.notes[0].startswith("1 rows have no label and are no votes")
+    assert data.votes.notes[0].startswith("1 row has no label and is no vote")
 
 
 def test_further_columns_may_stand_beside(write):

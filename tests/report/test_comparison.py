@@ -70,6 +70,16 @@ def test_too_few_seeds_are_said(make_run):
     )
 
 
+def test_scores_that_are_equal_in_every_seed_are_said_to_be():
+    """As with one vote an item, where more seeds would show nothing either."""
+    scores = np.array([0.3, 0.5, 0.4])
+    verdicts = stats.judge({"soft": scores, "sls": scores, "majority": scores}, margin=0.025)
+    judgement = Judgement(RULES[0], "best", 3, tuple(verdicts), unfit=())
+    assert judgement.words == "soft, sls and majority have the same score in every seed"
+    apart = stats.judge({"soft": scores, "sls": scores, "majority": scores[::-1]}, margin=0.025)
+    assert not Judgement(RULES[0], "best", 3, tuple(apart), unfit=()).identical
+
+
 def test_one_seed_decides_nothing(make_run):
     found = collect([make_run("soft"), make_run("majority")])
     assert found.sentences[0] == "KL: one seed decides nothing."

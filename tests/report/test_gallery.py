@@ -45,6 +45,13 @@ def test_bars_are_those_of_the_first_seed(comparison):
     assert (np.diff(item.bars["humans"]) <= 0).all()
 
 
+def test_classes_of_a_scale_keep_its_order(make_run):
+    run = make_run("soft", data={"ordered": True})
+    for item in gallery(collect([run])):
+        places = [run.plan["data"]["classes"].index(name) for name in item.classes]
+        assert places == sorted(places)
+
+
 def test_hundreds_of_classes_show_ten(make_run):
     items = gallery(collect([make_run("soft", items=20, classes=120)]))
     for item in items:

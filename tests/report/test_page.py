@@ -151,6 +151,16 @@ def test_files_of_a_user_are_found_again_with_their_options(make_run, tmp_path):
     assert page.at_hand(collect([run])) is None
 
 
+def test_texts_of_ones_own_are_found_again(make_run, tmp_path):
+    file = tmp_path / "labels.csv"
+    file.write_text("task,text,label\na,one,x\na,one,y\nb,two,y\nc,three,x\n")
+    data = own_data(file, texts=file, item="task")
+    digest = data.digest()
+    run = make_run("soft", data={"name": "own", "votes": digest["votes"], "inputs": digest["inputs"]})
+    run.about["source"] = {"votes": str(file), "texts": str(file), "options": {"item": "task"}}
+    assert page.at_hand(collect([run])).digest() == digest
+
+
 def test_every_method_and_judged_measure_is_explained_to_newcomers(outline):
     assert set(glossary.METHODS) == set(METHODS)
     assert set(glossary.MEASURES) == {(rule.metric, rule.tempered) for rule in RULES}

@@ -63,3 +63,18 @@ def test_fewer_than_two_methods_have_no_verdict():
 def test_methods_with_different_numbers_of_seeds_are_named():
     with pytest.raises(InputError, match="a has 2, b has 1"):
         judge({"a": [1, 2], "b": [1]}, margin=1)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (
+            np.ones((3, 5)),
+            r"^soft must have the shape \(seeds,\), but its shape is \(3, 5\). One score a seed is the mean",
+        ),
+        ([0.1, np.nan, 0.2], "^soft must be finite, but seed 1 has nan"),
+    ],
+)
+def test_scores_that_cannot_be_judged_are_named_by_their_method(scores, message):
+    with pytest.raises(InputError, match=message):
+        judge({"majority": [0.1, 0.2, 0.3], "soft": scores}, margin=0.025)

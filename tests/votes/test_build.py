@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.votes import build
+from dissensus.base.errors import InputError
+from dissensus.votes import Votes, build
 from dissensus.votes.build import Grouped, numbered
 
 COLUMNS = st.one_of(
@@ -63,3 +65,12 @@ def test_hashes_that_share_their_leading_bits_are_told_apart(monkeypatch):
 def test_sorting_with_the_position_is_stable(keys):
     keys = np.array(keys, np.int64)
     np.testing.assert_array_equal(build._sorted_with_position(keys)[0], np.argsort(keys, kind="stable"))
+
+
+def test_nan_among_texts_is_no_vote():
+    """As a column of a pandas frame has it."""
+    votes = Votes.from_records(items=["a", "a", "b"], labels=["x", float("nan"), "y"], annotators=["p", "q", "p"])
+    assert votes.n_votes == 2
+    assert votes.classes == ("x", "y")
+    with pytest.raises(InputError, match="position 1: the item is missing"):
+        Votes.from_records(items=["a", float("nan")], labels=["x", "y"])

@@ -33,7 +33,7 @@ def test_counts_in_arrays(tmp_path):
     assert read_votes(tmp_path / "counts.npz").items.tolist() == ["a", "b"]
     assert read_votes(tmp_path / "counts.npz").classes == ("x", "y")
     np.savez(tmp_path / "one.npz", [[3, 1], [0, 0]])
-    assert read_votes(tmp_path / "one.npz", classes=["x", "y"]).notes == ("1 items have no votes (first: 1).",)
+    assert read_votes(tmp_path / "one.npz", classes=["x", "y"]).notes == ("1 item has no votes (first: 1).",)
 
 
 def test_saved_votes_are_read_too(tmp_path):

@@ -171,8 +171,8 @@ def test_what_is_odd_is_said(write):
     votes = read_votes(write(content))
     assert votes.notes == (
         "2 rows have no label and are no votes (first: votes.csv, line 4).",
-        "1 votes are by an annotator who had voted on the item before; all are kept.",
-        "1 items have no votes (first: 'c').",
+        "1 vote is by an annotator who had voted on the item before; all are kept.",
+        "1 item has no votes (first: 'c').",
     )
     assert votes.counts().tolist() == [[1, 1], [0, 1], [0, 0]]
     assert votes.n_annotators == 2
@@ -199,4 +199,4 @@ def test_nan_among_numbers_is_no_vote(tmp_path):
     votes = read_votes(file)
     assert votes.classes == (1, 2)
     assert votes.n_votes == 2
-    assert votes.notes == ("1 rows have no label and are no votes (first: votes.csv, line 3).",)
+    assert votes.notes == ("1 row has no label and is no vote (first: votes.csv, line 3).",)

@@ -569,3 +569,10 @@ def test_a_votes_file_is_never_unpickled(tmp_path):
     np.savez(tmp_path / "votes.npz", about=harmful, codes=np.zeros(1, np.uint8))
     with pytest.raises(InputError, match="is not a whole votes file"):
         Votes.load(tmp_path / "votes.npz")
+
+
+def test_classes_as_one_text_are_refused_with_what_was_meant():
+    with pytest.raises(
+        InputError, match=r'must be a list of classes, such as \["ok", "bad"\], but it is the text \'ok, bad\''
+    ):
+        Votes.from_counts([[1, 2]], classes="ok, bad")

@@ -15,7 +15,7 @@ def test_a_wide_table(write):
         annotators=["ann", "eve", "ann", "bob", "eve", None],
     )
     assert votes == expected
-    assert votes.notes == ("1 items have no votes (first: 'c').",)
+    assert votes.notes == ("1 item has no votes (first: 'c').",)
 
 
 def test_a_wide_table_of_ratings(write):

@@ -82,7 +82,7 @@ def test_an_item_without_votes_is_a_row_without_a_label(tmp_path):
     assert (tmp_path / "votes.csv").read_text() == "item,label\na,no\nb,\nc,yes\n"
     again = read_votes(tmp_path / "votes.csv")
     assert again == votes
-    assert again.notes == ("1 items have no votes (first: 'b').",)
+    assert again.notes == ("1 item has no votes (first: 'b').",)
 
 
 def test_no_votes_at_all(tmp_path):

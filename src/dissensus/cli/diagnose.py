@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 
 from dissensus.base.errors import InputError
+from dissensus.base.words import many
 from dissensus.cli import options
 from dissensus.cli.extras import need
 from dissensus.cli.given import outside_sets
@@ -80,8 +81,9 @@ def _show_diagnostics(run: StoredRun, found: Sequence[Diagnosis]) -> None:
         interval = "" if isnan(one.low) else f"[{one.low:.{digits}f}, {one.high:.{digits}f}]"
         epoch = f"{one.weights} epoch" if one.weights else ""
         rows.append([titled(one), f"{one.value:.{digits}f}", interval, epoch, one.other and f"with {one.other}"])
+    few = "" if run.plan["votes"] == "all" else f", {many(run.plan['votes'], 'vote')}"
     show_table(
-        f"{run.plan['method']}, seed {run.plan['seeds']['split']}: run {run.name}",
+        f"{run.plan['method']}{few}, seed {run.plan['seeds']['split']}: run {run.name}",
         ["", "value", "95 % of the estimate", "", ""],
         rows,
     )

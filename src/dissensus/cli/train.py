@@ -78,7 +78,7 @@ def train(
         loaded = comparison.data.load()
         (only,) = comparison.plans(loaded)
     kept = RunStore(store)
-    tell_notes(before_starting([only], loaded, kept, 1, comparison.data.encoder, quiet))
+    tell_notes([*loaded.votes.notes, *before_starting([only], loaded, kept, 1, comparison.data.encoder, quiet)])
     how: dict[str, Any] = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "budget": end}
     how |= {"diagnose": looking}
     refuse_done(how, [only], kept)

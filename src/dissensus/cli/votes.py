@@ -77,7 +77,7 @@ def _show_votes(name: str, told: Summary) -> None:
             f"{told.items:,}" + (f" ({told.items_without_votes:,} without votes)" if told.items_without_votes else ""),
         ),
         ("votes", f"{told.votes:,} ({few} to {most} an item, {mean:.1f} on average)"),
-        ("annotators", "not in the file" if told.annotators is None else f"{told.annotators:,}"),
+        ("annotators", "not known" if told.annotators is None else f"{told.annotators:,}"),
         ("classes", f"{len(told.classes)}, {kind}"),
         ("unanimous items", _percent(told.unanimous)),
         ("agreement of two votes", _percent(told.agreement)),

@@ -50,8 +50,8 @@ def own_data(
     the same words in ``text`` form one.
 
     Arrays are features (items, features) or uint8 images (items, height, width), (items, height, width, channels) or
-    (items, channels, height, width). Every item with votes must have an input and every input must have votes. Ids are
-    compared as they are written: ``7`` is not ``007``.
+    (items, channels, height, width). Every item with votes must have an input, and every input must be an item of the
+    votes; items without any vote are left out, with a note. Ids are compared as they are written: ``7`` is not ``007``.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "inputs.npz"
@@ -62,22 +62,23 @@ def own_data(
     """
     if (inputs is None) == (texts is None):
         raise InputError("one's own data are votes with inputs or votes with texts: give one of the two.")
-    table = _votes(votes, reading)
+    table, unvoted = _votes(votes, reading)
     columns = Columns(ids, text, text_pair, group)
     if inputs is not None:
         if columns != Columns(ids):
             raise InputError(f"text, text_pair and group name columns of a table of texts, but {inputs} is none.")
-        return _with_inputs(table, Path(inputs), ids, size)
+        return _with_inputs(table, unvoted, Path(inputs), ids, size)
     assert texts is not None
     if size is not None:
         raise InputError(f"size={size!r} is for folders of images, but {texts} is a table of texts.")
     delimiter = None
     if not isinstance(votes, Votes) and Path(texts) == Path(votes):  # read as it is for its votes
         columns, delimiter = replace(columns, ids=ids or reading.get("item")), reading.get("delimiter")
-    return _with_texts(table, read_texts(Path(texts), columns, delimiter), Path(texts))
+    return _with_texts(table, unvoted, read_texts(Path(texts), columns, delimiter), Path(texts))
 
 
-def _votes(votes: str | os.PathLike[str] | Votes, reading: dict[str, Any]) -> Votes:
+def _votes(votes: str | os.PathLike[str] | Votes, reading: dict[str, Any]) -> tuple[Votes, set[str]]:
+    """The votes on items that have any, and the ids of the others."""
     if isinstance(votes, Votes):
         if reading:
             raise InputError(f"{', '.join(reading)} say how to read a votes file, but votes that are read were given.")
@@ -86,38 +87,44 @@ def _votes(votes: str | os.PathLike[str] | Votes, reading: dict[str, Any]) -> Vo
         from dissensus.votes import read_votes  # which needs Polars
 
         table = read_votes(votes, **reading)
+    voted = table.votes_per_item > 0
+    unvoted = {str(item) for item in table.items[~voted].tolist()}
+    if unvoted:
+        told = f"Items without votes are left out: {len(unvoted)} of {table.n_items}."
+        table = replace(table.take(voted), notes=(*table.notes, told))
     _check_votes(table)
-    return table
+    return table, unvoted
 
 
-def _with_inputs(votes: Votes, path: Path, ids: str | None, size: tuple[int, int] | None) -> Dataset:
+def _with_inputs(
+    votes: Votes, unvoted: Collection[str], path: Path, ids: str | None, size: tuple[int, int] | None
+) -> Dataset:
     wanted = [str(item) for item in votes.items.tolist()]
     array: NDArray[np.uint8] | NDArray[np.float32]
     if path.is_dir():
         if ids is not None:
             raise InputError(f"ids={ids!r} names a column, but {path} is a folder: its file names are the ids.")
         found, files = image_files(path, wanted)
-        order = _match(wanted, found, path)
+        order = _match(wanted, unvoted, found, path)
         array = read_images([files[position] for position in order], size)
     else:
         if size is not None:
             raise InputError(f"size={size!r} is for folders of images, but {path} is not a folder.")
         found, rows = read_inputs(path, ids, numbered=votes.items.dtype.kind == "i")
-        array = rows[_match(wanted, found, path)]
+        array = rows[_match(wanted, unvoted, found, path)]
     return Dataset("own", array, votes)
 
 
-def _with_texts(votes: Votes, found: NamedTexts, where: Path) -> Dataset:
-    order = _match([str(item) for item in votes.items.tolist()], found.ids, where, "text")
+def _with_texts(votes: Votes, unvoted: Collection[str], found: NamedTexts, where: Path) -> Dataset:
+    order = _match([str(item) for item in votes.items.tolist()], unvoted, found.ids, where, "text")
     return Dataset("own", found.texts[order], votes, groups=found.groups[order])
 
 
 def _check_votes(votes: Votes) -> None:
-    votes.refuse_items_without_votes()
     if votes.n_items < votes.n_classes:
         raise InputError(
             f"there are votes on {votes.n_items} items for {votes.n_classes} classes, and fewer items than classes "
-            "cannot be learned from. Was the wrong column read as labels?"
+            + " ".join(("cannot be learned from. Was the wrong column read as labels?", *votes.notes))
         )
     used = np.flatnonzero(votes.counts().any(0))
     if len(used) < 2:
@@ -125,14 +132,19 @@ def _check_votes(votes: Votes) -> None:
         raise InputError(f"all votes are for {told}; at least two classes are needed to learn from.")
 
 
-def _match(wanted: Sequence[str], found: Sequence[str], where: Path, noun: str = "input") -> NDArray[np.int64]:
-    """The position in ``found`` of each id in ``wanted``; both must hold the same ids, each once."""
+def _match(
+    wanted: Sequence[str], unvoted: Collection[str], found: Sequence[str], where: Path, noun: str = "input"
+) -> NDArray[np.int64]:
+    """The position in ``found`` of each id in ``wanted``; both must hold the same ids, each once.
+
+    Those that are known to be ``unvoted`` may be there or not.
+    """
     place = {name: position for position, name in enumerate(found)}
     if len(place) < len(found):
         twice = [name for name, times in Counter(found).items() if times > 1]
         raise InputError(f"ids must be unique, but in {where} {_told(twice, 'id', 'occurs', 'occur')} more than once.")
     lost = [name for name in wanted if name not in place]
-    spare = set(found) - set(wanted)
+    spare = set(found).difference(wanted, unvoted)
     if lost or spare:
         faults = []
         if lost:

@@ -74,6 +74,11 @@ class Judgement:
         return bool(self.verdicts) and self.seeds < self.seeds_needed
 
     @property
+    def identical(self) -> bool:
+        """Whether no seed tells any two methods apart: with one vote an item, all of them show the learner the same."""
+        return all(one.difference.low == one.difference.high == 0 for one in self.verdicts)
+
+    @property
     def best(self) -> tuple[str, ...]:
         """The methods that beat another one and are beaten by none."""
         winners = {verdict.winner for verdict in self.verdicts if verdict.winner}
@@ -95,6 +100,9 @@ class Judgement:
             yield f"{listed(self.unfit)} {is_are} not judged, since not every seed has a finite score"
         if self.seeds < 2:
             yield "one seed decides nothing"
+        elif self.verdicts and self.identical:
+            methods = dict.fromkeys(name for one in self.verdicts for name in (one.first, one.second))
+            yield f"{listed(list(methods))} have the same score in every seed"
         elif self.verdicts:
             yield phrase(self.verdicts)
             if self.hopeless:

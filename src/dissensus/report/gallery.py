@@ -26,7 +26,7 @@ class Item:
     id: str
     votes: int
     entropy: float
-    classes: tuple[str, ...]  # those that are shown, from the most voted on; "other" for the rest
+    classes: tuple[str, ...]  # those that are shown, from the most voted on, or as ordered; "other" for the rest
     bars: Mapping[str, NDArray[np.float64]]  # humans, truth where it is known, then methods: a share a shown class
     picture: bytes | None  # PNG
     texts: tuple[str, ...] = ()  # one, or the two of a pair
@@ -42,11 +42,11 @@ def gallery(comparison: Comparison, data: Dataset | None = None, size: int = 8) 
     ids = [str(name) for name in first.predictions["ids"]]
     order = np.lexsort((np.arange(len(votes)), -votes, -spread.round(9)))[:size]
     sources = _sources(panel, human)
-    names = _class_names(comparison, human.shape[1])
+    names, ordered = _class_names(comparison, human.shape[1]), comparison.setting.get("data.ordered") is True
     pictures, texts = _pictures(data, [ids[i] for i in order]), _texts(data, [ids[i] for i in order])
     items = []
     for i, picture, said in zip(order, pictures, texts, strict=True):
-        classes, bars = _shown(names, {name: rows[i] for name, rows in sources.items()})
+        classes, bars = _shown(names, {name: rows[i] for name, rows in sources.items()}, ordered)
         items.append(Item(ids[i], int(votes[i]), float(spread[i]), classes, bars, picture, said))
     return items
 
@@ -67,13 +67,17 @@ def _class_names(comparison: Comparison, number: int) -> list[str]:
 
 
 def _shown(
-    names: Sequence[str], rows: Mapping[str, NDArray[np.float64]], most: int = MOST_CLASSES
+    names: Sequence[str], rows: Mapping[str, NDArray[np.float64]], ordered: bool = False, most: int = MOST_CLASSES
 ) -> tuple[tuple[str, ...], dict[str, NDArray[np.float64]]]:
-    """The classes that matter for one item, at most ``most``, in the order of the human shares; the rest as "other".
+    """The classes that matter for one item, at most ``most``; the rest as "other".
+
+    They stand in their own order if they have one, else in that of the human shares.
 
     >>> classes, bars = _shown(["a", "b", "c"], {"humans": np.array([0.0, 0.4, 0.6])}, most=2)
     >>> classes, bars["humans"].tolist()
     (('c', 'b'), [0.6, 0.4])
+    >>> _shown(["a", "b", "c"], {"humans": np.array([0.0, 0.4, 0.6])}, ordered=True)[0]
+    ('b', 'c')
     """
     weight = np.max(list(rows.values()), axis=0)
     human = rows["humans"]
@@ -83,6 +87,8 @@ def _shown(
     other = bool(rest) and max(float(row[rest].sum()) for row in rows.values()) >= 0.02
     if other and len(shown) == most:
         shown, rest = shown[:-1], [*rest, shown[-1]]
+    if ordered:
+        shown.sort()
     classes = tuple(_clip(names[k]) for k in shown) + (("other",) if other else ())
     return classes, {
         name: np.append(row[shown], row[rest].sum()) if other else row[shown] for name, row in rows.items()

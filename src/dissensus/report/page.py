@@ -29,7 +29,7 @@ def write_page(
     """Compare ``runs`` and write the page to ``out``: a name that ends in ``.html``, or a folder for ``index.html``.
 
     Beside it stand ``figures/`` (PNG and SVG) and ``tables/`` (CSV and Markdown); the page itself needs neither. With
-    ``data``, or where the plans name a data set that is at hand, the gallery shows the pictures.
+    ``data``, or where the plans name a data set that is at hand, the gallery shows the pictures or texts.
     """
     comparison = runs if isinstance(runs, Comparison) else collect(runs)
     page = Path(out)
@@ -50,7 +50,7 @@ def at_hand(comparison: Comparison) -> Dataset | None:
     source = comparison.runs[0].about.get("source") or {"name": comparison.data}
     try:
         if "votes" in source:
-            data = own_data(source["votes"], source["inputs"], **_options(source))
+            data = own_data(source["votes"], source.get("inputs"), texts=source.get("texts"), **_options(source))
         elif source["name"] in DATASETS:
             data = load(source["name"], **_options(source))
         else:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dissensus.base.errors import InputError, unknown
+from dissensus.base.words import many
 from dissensus.delivery import METHODS
 from dissensus.records import StoredRun
 from dissensus.report.phrases import listed
@@ -135,7 +136,7 @@ def _votes_names(plans: Sequence[Plan]) -> list[str]:
     return [
         "all votes"
         if plan["votes"] == "all"
-        else f"{plan['votes']} votes an item" + (f" ({plan.get('draw')})" if len(draws) > 1 else "")
+        else f"{many(plan['votes'], 'vote')} an item" + (f" ({plan.get('draw')})" if len(draws) > 1 else "")
         for plan in plans
     ]
 

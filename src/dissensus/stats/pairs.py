@@ -22,7 +22,8 @@ def as_scores(name: str, value: ArrayLike, dimensions: tuple[int, ...] = (1,)) -
         raise InputError(f"{name} must hold numbers, one row a seed, all rows equally long ({why}).") from None
     if array.ndim not in dimensions:
         shapes = " or ".join(("(seeds,)", "(seeds, items)")[d - 1] for d in dimensions)
-        raise InputError(f"{name} must have the shape {shapes}, but its shape is {array.shape}.")
+        hint = " One score a seed is the mean over its items: scores.mean(1)." if array.ndim == 2 else ""
+        raise InputError(f"{name} must have the shape {shapes}, but its shape is {array.shape}.{hint}")
     if not array.size:
         raise InputError(f"{name} is empty; at least one score is needed.")
     if not np.isfinite(array).all():

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from dissensus.base.arrays import same_length
@@ -18,6 +17,7 @@ from dissensus.stats.bootstrap import Interval, paired_bootstrap
 from dissensus.stats.correction import holm
 from dissensus.stats.equivalence import equivalence
 from dissensus.stats.paired import wilcoxon
+from dissensus.stats.pairs import as_scores
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,13 @@ def judge(
     the same way, gives p < ``alpha``. Both can be true: a difference that is real and does not matter. If neither is,
     the pair is *undecided*; a large p-value never shows a match.
 
+    >>> import numpy as np
     >>> lower = np.linspace(0.30, 0.31, 8)
     >>> higher = lower + np.linspace(0.10, 0.11, 8)
     >>> [str(v) for v in judge({"soft": lower, "majority": higher}, margin=0.025)]
     ['soft is better than majority']
     """
-    arrays = {name: np.asarray(values, np.float64) for name, values in scores.items()}
+    arrays = {name: as_scores(name, values) for name, values in scores.items()}
     if arrays:
         same_length(**arrays)
     pairs = list(combinations(arrays, 2))

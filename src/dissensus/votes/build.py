@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from dissensus.base.arrays import same_length
 from dissensus.base.errors import InputError
+from dissensus.base.words import many
 from dissensus.votes.ids import Ids
+from dissensus.votes.oddities import odd_classes
 from dissensus.votes.table import Class, Votes, check_classes, code_dtype, first_appearance, offsets_of, ranges
 
 Place: TypeAlias = Callable[[int], str]  # where a row came from, for messages: "labels.csv, line 7"
@@ -60,6 +62,7 @@ def from_columns(
     )
     if ordered and classes is None:
         _refuse_unknown_order(names)
+    odd = odd_classes(names) if classes is None else []  # those that somebody named are meant
     return Votes(
         codes=codes,
         offsets=offsets_of(per_item),
@@ -69,7 +72,7 @@ def from_columns(
         label_sets=sets,
         annotators=who,
         annotator_names=who_ids,
-        notes=(*_unlabelled(skipped, place), *repeated, *_without_votes(per_item, item_ids)),
+        notes=(*_unlabelled(skipped, place), *repeated, *without_votes(per_item, item_ids), *odd),
     )
 
 
@@ -84,7 +87,8 @@ def side_by_side(*work: Callable[[], Any]) -> list[Any]:
 
 def _unlabelled(rows: NDArray[np.int64], place: Place) -> list[str]:
     """Of items that have other votes; the others are told of as items without votes."""
-    return [f"{len(rows)} rows have no label and are no votes (first: {place(int(rows.min()))})."] if len(rows) else []
+    told = "1 row has no label and is no vote" if len(rows) == 1 else f"{len(rows)} rows have no label and are no votes"
+    return [f"{told} (first: {place(int(rows.min()))})."] if len(rows) else []
 
 
 def _with_repeated(item: NDArray[np.int32], who: NDArray[np.int32]) -> tuple[NDArray[np.int32], list[str]]:
@@ -94,13 +98,17 @@ def _with_repeated(item: NDArray[np.int32], who: NDArray[np.int32]) -> tuple[NDA
     pairs += who
     pairs.sort()
     repeated = int((pairs[1:] == pairs[:-1]).sum())
-    told = f"{repeated} votes are by an annotator who had voted on the item before; all are kept."
-    return who, [told] if repeated else []
+    told = (
+        f"{many(repeated, 'vote')} {'is' if repeated == 1 else 'are'} by an annotator who had voted on the item before"
+    )
+    return who, [f"{told}; all are kept."] if repeated else []
 
 
-def _without_votes(per_item: NDArray[np.int64], item_ids: Ids) -> list[str]:
+def without_votes(per_item: NDArray[np.int64], item_ids: Ids) -> list[str]:
+    """A note on items without votes, if there are any."""
     empty = np.flatnonzero(per_item == 0)
-    return [f"{empty.size} items have no votes (first: {item_ids[empty[0]].item()!r})."] if empty.size else []
+    told = f"{many(empty.size, 'item')} {'has' if empty.size == 1 else 'have'} no votes"
+    return [f"{told} (first: {item_ids[empty[0]].item()!r})."] if empty.size else []
 
 
 # -- columns
@@ -116,7 +124,8 @@ def as_column(name: str, values: Any) -> pl.Series:
         if values.ndim != 1:
             raise InputError(f"{name} must have the shape (votes,), but its shape is {values.shape}.")
         return pl.Series(name, values.astype(np.str_) if values.dtype.kind == "T" else values)
-    values = list(values)
+    # NaN, of any kind of column, is how pandas says that there is nothing
+    values = [None if isinstance(value, float) and value != value else value for value in values]
     several = [isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values if value is not None]
     if several and all(several):
         values = [None if value is None else list(value) for value in values]

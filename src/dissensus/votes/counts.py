@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dissensus.base.errors import InputError
 from dissensus.votes import long
 from dissensus.votes.ask import ITEM, Ask, find
-from dissensus.votes.build import Place
+from dissensus.votes.build import Place, without_votes
 from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.source import Arrays, Source, Table
 from dissensus.votes.table import Class, Votes
@@ -37,10 +37,8 @@ def fits(source: Source, ask: Ask) -> bool:
 
 def read(source: Source, ask: Ask) -> Votes:
     votes = _read_arrays(source, ask) if isinstance(source, Arrays) else _read_table(source, ask)
-    empty = np.flatnonzero(votes.votes_per_item == 0)
-    if not empty.size:
-        return votes
-    return replace(votes, notes=(f"{empty.size} items have no votes (first: {votes.items[empty[0]].item()!r}).",))
+    notes = without_votes(votes.votes_per_item, votes.items)
+    return replace(votes, notes=tuple(notes)) if notes else votes
 
 
 def _read_arrays(source: Arrays, ask: Ask) -> Votes:

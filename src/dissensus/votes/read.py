@@ -91,8 +91,8 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
         )
     columns = f" Its columns are {', '.join(source.columns[:20])}." if isinstance(source, Table) else ""
     raise InputError(
-        f"{source.name} has no layout of votes that is known here.{columns} If a row is an item, name the first column "
-        '"item"; if it is a vote, name its columns',
+        f"{source.name} has no layout of votes that is known here.{columns} If a row is an item and a column an "
+        "annotator, name the column of the items; if a row is a vote, name that of the labels as well:",
         give=["item", "label"],
     )
 

@@ -486,7 +486,8 @@ class Votes:
 def check_classes(classes: Iterable[Any]) -> tuple[Class, ...]:
     """``classes`` as a tuple of at least two different text, whole or floating-point values."""
     if isinstance(classes, str):
-        raise InputError(f"classes must be a list of classes, but it is the text {classes!r}.")
+        meant = json.dumps([name.strip() for name in classes.split(",")], ensure_ascii=False)
+        raise InputError(f"classes must be a list of classes, such as {meant}, but it is the text {classes!r}.")
     names = tuple(value.item() if isinstance(value, np.generic) else value for value in classes)
     for name in names:
         if not isinstance(name, (str, int, float)) or name != name or name == "":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
@@ -10,6 +12,7 @@ from dissensus.votes import long
 from dissensus.votes.ask import ITEM, Ask, find, refuse_missing
 from dissensus.votes.build import from_columns, without_blanks
 from dissensus.votes.numbers import whole_numbers
+from dissensus.votes.oddities import odd_annotators
 from dissensus.votes.source import Source, Table
 from dissensus.votes.table import Votes
 
@@ -49,7 +52,7 @@ def read(source: Source, ask: Ask) -> Votes:
     labels = labels.gather(who * len(ids) + at)
     if not source.typed or ask.separator is not None:
         labels = long.as_labels(labels, ask, source.typed)
-    return from_columns(
+    table = from_columns(
         ids.gather(at),
         labels,
         whole_numbers(pl.Series(names)).gather(who),
@@ -57,6 +60,7 @@ def read(source: Source, ask: Ask) -> Votes:
         ordered=ask.ordered,
         place=lambda row: f"{source.place(int(rows[at[row]]))}, column {names[who[row]]!r}",
     )
+    return replace(table, notes=(*table.notes, *odd)) if (odd := odd_annotators(table)) else table
 
 
 def refuse_twice(source: Table, ids: pl.Series, rows: np.ndarray) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dissensus.base.words import many
 from dissensus.diagnostics.registry import DIAGNOSTICS
 from dissensus.metrics import METRICS
 from dissensus.report.paper.measured import Measured, higher_is_better
@@ -105,7 +106,7 @@ def digits_of(metric: str, unit: str | None = None) -> int:
 
 
 def votes_in_words(votes: int | str) -> str:
-    return "all votes" if votes == "all" else f"{votes} votes"
+    return "all votes" if votes == "all" else many(int(votes), "vote")
 
 
 def bounds(interval: Interval, digits: int) -> str:

@@ -1,0 +1,54 @@
+"""What looks like a slip in a file of votes. It is told and not mended: what was meant is not known here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dissensus.votes.table import Class, Votes
+
+BLANK = {"na", "n/a", "#n/a", "nan", "null"}  # but not "none", which may be an answer
+
+
+def odd_classes(classes: Sequence[Class]) -> list[str]:
+    """Notes on classes that differ in capitals or spaces alone, and on those that may stand for an empty cell.
+
+    >>> for note in odd_classes(["Cat", "N/A", "cat", "dog"]):
+    ...     print(note)
+    The classes 'Cat' and 'cat' differ in capitals or spaces alone; if they are one, write it in one way.
+    The class 'N/A' may stand for no vote; if it does, leave those cells empty.
+    """
+    spelled: dict[str, list[str]] = {}
+    for name in classes:
+        if isinstance(name, str):
+            spelled.setdefault(" ".join(name.split()).casefold(), []).append(name)
+    alike = [names for names in spelled.values() if len(names) > 1]
+    blank = [name for plain, names in spelled.items() if plain in BLANK for name in names]
+    notes = []
+    if alike:
+        more = f" ({len(alike)} classes are written in several ways)" if len(alike) > 1 else ""
+        told = " and ".join(map(repr, alike[0]))
+        notes.append(
+            f"The classes {told} differ in capitals or spaces alone; if they are one, write it in one way{more}."
+        )
+    if blank:
+        notes.append(f"The class {blank[0]!r} may stand for no vote; if it does, leave those cells empty.")
+    return notes
+
+
+def odd_annotators(votes: Votes) -> list[str]:
+    """A note on an annotator who says several things and never what another says: perhaps a column of something else.
+
+    >>> odd_annotators(Votes.from_records(items=[0, 0, 0, 1, 1, 1], annotators=["text", "ann", "bob"] * 2,
+    ...                                   labels=["so it is", "yes", "no", "never", "yes", "yes"]))
+    ["No label in the column 'text' is in another one; if that is no annotator, leave the column out."]
+    """
+    if votes.annotators is None or votes.annotator_names is None:
+        return []
+    said = np.zeros((len(votes.annotator_names), len(votes.sets)), bool)
+    said[votes.annotators, votes.codes] = True
+    shared = said[:, said.sum(0) > 1].any(1)
+    odd = votes.annotator_names[~shared & (said.sum(1) > 1)].tolist()
+    told = f"No label in the column {odd[0]!r} is in another one" if odd else ""
+    return [f"{told}; if that is no annotator, leave the column out."] if odd else []
