@@ -40,6 +40,24 @@ def test_models_are_looked_into_and_the_page_shows_it(run, own_data):
     assert {"best_epoch", "trace", "gradient_variance"} <= {one["name"] for one in told["diagnostics"]}
 
 
+def test_many_runs_are_told_by_method_and_named_ones_one_by_one(run, own_data):
+    few = ("--methods", "soft,sls", "--seeds", "3", "--epochs", "2", "--jobs", "1", "-q")
+    assert run("compare", *OWN, *few)[0] == 0
+    code, out, err = run("diagnose", "-q")
+    assert code == 0, err
+    assert "Inside the models, at the best epoch" in out
+    assert "Means over 3 seeds" in out
+    assert "run " not in out
+    names = [one["run"] for one in json.loads(run("runs", "list", "--json")[1])]
+    _, out, _ = run("diagnose", *names, "-q")
+    assert out.count(": run ") == 6
+    run("train", "--data", "glyphs", "--option", "items=60", "--method", "soft", "--epochs", "1", "-q")
+    code, out, err = run("diagnose", "-q")
+    assert code == 0
+    assert "told run by run, since" in err
+    assert out.count(": run ") == 7
+
+
 def test_without_weights_it_is_told_what_is_missing(run, own_data):
     few = ("--method", "soft", "--epochs", "2", "--per-item", "1", "-q")
     run("train", *OWN, *few)

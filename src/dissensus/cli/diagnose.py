@@ -22,6 +22,7 @@ from dissensus.cli.telling import err, out, print_json, tell_note
 if TYPE_CHECKING:
     from dissensus.records import Diagnosis, StoredRun
 
+SINGLY = 4  # so many runs are told one by one; more, unless they are named, by method
 EXAMPLES = (
     "Examples: [bold]dissensus diagnose --store runs[/bold]; "
     "[bold]dissensus diagnose 3f2a 77b0 --ood svhn[/bold]. Then: [bold]dissensus report runs[/bold]"
@@ -44,6 +45,8 @@ def diagnose(
     barriers, Grad-CAM and out-of-distribution scores.
 
     compare --diagnose finds most of it right after training, without keeping weights.
+
+    Runs that are named are told one by one, a whole store by method, as means over seeds.
     """
     need("train")
     from dissensus.experiment import diagnose_runs
@@ -65,22 +68,47 @@ def diagnose(
     if as_json:
         print_json([{"run": run.name, "diagnostics": [_plain(one) for one in found[run.name]]} for run in runs])
         return
-    for run in runs:
-        _show_diagnostics(run, found[run.name])
+    if names or len(runs) <= SINGLY or not _show_methods([kept.read(run.name) for run in runs]):
+        for run in runs:
+            _show_diagnostics(run, found[run.name])
     if not any(one.weights for rows in found.values() for one in rows):
         tell_note("no run kept its weights or its features, so only how they learned is told. See --help.")
     out.print(f"The page shows them, too: [bold]dissensus report {escape(str(store))}[/]", highlight=False)
 
 
+def _show_methods(runs: Sequence[StoredRun]) -> bool:
+    """By method, as on the page; False where the runs do not belong to one comparison."""
+    from dissensus.report import collect
+    from dissensus.report.basin import basin
+
+    try:
+        panels = collect(runs).panels
+    except InputError as error:
+        tell_note(f"told run by run, since {error}")
+        return False
+    for panel in panels:
+        if inside := basin(panel):
+            tables = [table for table in (inside.best, inside.last, inside.between) if table is not None]
+            for table in tables:
+                title = table.title if len(panels) == 1 else f"{table.title}, {panel.votes}"
+                show_table(title, table.head, [[row.name, *map(str, row.cells)] for row in table.rows])
+                out.print()
+            for note in (note for table in tables for note in table.notes if panel is panels[-1]):
+                out.print(f"[dim]{escape(note)}[/]", highlight=False)
+    out.print("[dim]–: not defined, or not looked for.[/]\n", highlight=False)
+    return True
+
+
 def _show_diagnostics(run: StoredRun, found: Sequence[Diagnosis]) -> None:
     from dissensus.diagnostics.registry import DIAGNOSTICS, titled
+    from dissensus.report.tables import number
 
     rows = []
     for one in found:
         digits = DIAGNOSTICS[one.name].digits if one.name in DIAGNOSTICS else 3
         interval = "" if isnan(one.low) else f"[{one.low:.{digits}f}, {one.high:.{digits}f}]"
         epoch = f"{one.weights} epoch" if one.weights else ""
-        rows.append([titled(one), f"{one.value:.{digits}f}", interval, epoch, one.other and f"with {one.other}"])
+        rows.append([titled(one), number(one.value, digits), interval, epoch, one.other and f"with {one.other}"])
     few = "" if run.plan["votes"] == "all" else f", {many(run.plan['votes'], 'vote')}"
     show_table(
         f"{run.plan['method']}{few}, seed {run.plan['seeds']['split']}: run {run.name}",
