@@ -100,7 +100,7 @@ def test_no_truth(make_run):
 def test_models_that_say_the_same_of_every_item_have_learned_nothing(make_run):
     def blind(predictions):
         shares = (predictions["counts"] / predictions["counts"].sum(1, keepdims=True)).mean(0)
-        for name in ("best_logits", "last_logits", "select_logits"):
+        for name in ("best_logits", "last_logits", "select_best_logits", "select_last_logits"):
             if name in predictions:
                 predictions[name][:] = np.log(shares + 1e-9)
 

@@ -67,8 +67,9 @@ def show_report(collected: reports.Comparison, page: Path, data: Dataset | None,
     for note in dict.fromkeys(note for table in tables for note in table.notes):
         out.print(f"[dim]{escape(note)}[/]", highlight=False)
     out.print()
-    for sentence in collected.sentences:
-        out.print(escape(sentence), highlight=False)
+    for sentence in (*collected.sentences, reports.votes_needed(collected)):
+        if sentence:
+            out.print(escape(sentence), highlight=False)
     for note in collected.notes:
         out.print(f"[dim]{escape(note)}[/]", highlight=False)
     out.print(f"\nThe page: [bold]{escape(str(written))}[/]", highlight=False, soft_wrap=True)

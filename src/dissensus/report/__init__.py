@@ -7,6 +7,7 @@ from dissensus.report.comparison import Comparison, Judgement, Measure, Panel, c
 from dissensus.report.page import write_page
 from dissensus.report.rules import ALPHA, RULES, Rule
 from dissensus.report.tables import Table, summary, to_json
+from dissensus.report.votes_needed import votes_needed
 
 __all__ = [
     "ALPHA",
@@ -20,5 +21,6 @@ __all__ = [
     "collect",
     "summary",
     "to_json",
+    "votes_needed",
     "write_page",
 ]

@@ -209,7 +209,7 @@ def collect(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -
     one_a_seed = next(iter(max(panels, key=lambda panel: len(panel.seeds)).runs.values()))
     shown = [metric for metric in HEADLINE if Measure(metric) in panels[0].scores]
     shares = class_shares(one_a_seed, shown)
-    notes += [note for panel in panels if (note := _learned_little(panel, shares))]
+    notes += [note for panel in panels if (note := learned_little(panel, shares))]
     return Comparison(
         data=str(setting["data.name"]),
         setting=setting,
@@ -221,7 +221,7 @@ def collect(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -
     )
 
 
-def _learned_little(panel: Panel, shares: Mapping[str, Estimate]) -> str | None:
+def learned_little(panel: Panel, shares: Mapping[str, Estimate]) -> str | None:
     """A note where no method, even after a temperature, says more of an item than how frequent the classes are."""
     rule = next(rule for rule in RULES if rule.metric == "kl" and rule.tempered)
     scores = panel.scores.get(Measure(rule.metric, rule.tempered))

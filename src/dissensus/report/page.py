@@ -21,6 +21,7 @@ from dissensus.report.glossary import MEASURES, method_in_words
 from dissensus.report.output import Files, picture, render, uri, write_files
 from dissensus.report.pairing import flat
 from dissensus.report.phrases import listed
+from dissensus.report.votes_needed import votes_needed
 
 
 def write_page(
@@ -126,6 +127,7 @@ def _content(comparison: Comparison, data: Dataset | None) -> tuple[dict[str, An
         },
         "panels": panels,
         "by_votes": by_votes,
+        "votes_needed": votes_needed(comparison),
         "items": items,
         "rules": _rules_in_words(),
         "setting": {field: _told(value) for field, value in comparison.setting.items()},

@@ -19,6 +19,7 @@ from dissensus.metrics import METRICS, Estimate
 from dissensus.report.comparison import HEADLINE, Comparison, Judgement, Measure, Panel
 from dissensus.report.phrases import listed
 from dissensus.report.rules import ALPHA, RULES
+from dissensus.report.votes_needed import votes_needed
 from dissensus.stats import Interval, Verdict
 
 BEST = "*"
@@ -315,6 +316,7 @@ def to_json(comparison: Comparison) -> str:
     content = {
         "data": comparison.data,
         "sentences": list(comparison.sentences),
+        "votes_needed": votes_needed(comparison),
         "notes": list(comparison.notes),
         "setting": dict(comparison.setting),
         "ceilings": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.ceilings.items()},

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dissensus.experiment.papers import Evidence
 from dissensus.metrics import METRICS
-from dissensus.stats.student import p_above_zero
+from dissensus.stats.student import p_not_worse
 
 ALPHA = 0.05
 
@@ -47,7 +47,7 @@ def votes_enough(
         lost = _lost(evidence, metric, protocols, method, number, checkpoint)
         if len(lost) < seeds:
             return Enough(metric, margin, None, p)
-        p[number] = _not_worse(lost, margin)
+        p[number] = float(f"{p_not_worse(lost, margin):.6g}")
         if p[number] > ALPHA:
             break
         found = number
@@ -69,9 +69,3 @@ def _lost(
     shared = sorted(set.intersection(*(set(one) for one in by_protocol)))
     lost = np.array([np.mean([one[seed] for one in by_protocol]) for seed in shared], np.float64)
     return lost[np.isfinite(lost)]
-
-
-def _not_worse(lost: NDArray[np.float64], margin: float) -> float:
-    """One-sided paired t-test: small where the mean loss is below the margin."""
-    error = float(lost.std(ddof=1)) / np.sqrt(len(lost))
-    return float(f"{p_above_zero(margin - float(lost.mean()), error, len(lost)):.6g}")

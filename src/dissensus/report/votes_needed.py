@@ -1,0 +1,57 @@
+"""How many votes an item are enough? Runs that were given fewer, held against those that were given most."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dissensus.report.comparison import Comparison, Measure, Panel, Scores, learned_little
+from dissensus.report.phrases import listed
+from dissensus.report.rules import ALPHA, RULES
+from dissensus.stats.student import p_not_worse
+
+RULE = RULES[0]  # KL, and what counts as the same
+
+
+def votes_needed(comparison: Comparison) -> str | None:
+    """The answer in words, method by method; None where runs do not differ in their votes, or have learned nothing.
+
+    From many votes downwards each number is tested against the most, and the first that may be worse by the margin ends
+    it. The order is fixed before, so the tests need no correction.
+    """
+    *few, most = comparison.panels  # from few votes to most
+    numbers = [panel.runs[panel.methods[0]][0].plan["votes"] for panel in comparison.panels]
+    if not few or len(set(numbers)) < len(numbers):  # one number of votes, drawn in two ways, is no order
+        return None
+    if learned_little(most, comparison.class_shares):  # then no votes at all would be enough
+        return None
+    found: dict[str, list[str]] = {}
+    for method in most.methods:
+        found.setdefault(_enough(few, most, method), []).append(method)
+    told = [f"with {listed(methods)} {votes}" for votes, methods in found.items() if votes != most.votes]
+    if most.votes in found:
+        told.append(f"with {listed(found[most.votes])} no fewer than {most.votes} are shown to be enough")
+    return (
+        f"Votes needed: {'; '.join(told)}. Enough is a KL of at most {RULE.margin:g} above that of {most.votes} "
+        f"(one-sided paired t-test over {len(most.seeds)} seeds, {100 * ALPHA:g} %)."
+    )
+
+
+def _enough(few: list[Panel], most: Panel, method: str) -> str:
+    enough = most.votes
+    for panel in reversed(few):
+        lost = _lost(panel, most, method)
+        if len(lost) < 2 or p_not_worse(lost, RULE.margin) > ALPHA:
+            break
+        enough = panel.votes
+    return enough
+
+
+def _lost(few: Panel, most: Panel, method: str) -> Scores:
+    """By how much KL is higher with fewer votes, in every seed that both have."""
+    fewer, full = (dict(zip(panel.seeds, _scores(panel, method), strict=False)) for panel in (few, most))
+    lost = np.array([fewer[seed] - full[seed] for seed in fewer if seed in full], np.float64)
+    return lost[np.isfinite(lost)]
+
+
+def _scores(panel: Panel, method: str) -> Scores:
+    return panel.scores.get(Measure(RULE.metric, RULE.tempered), {}).get(method, np.empty(0))

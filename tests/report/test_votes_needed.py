@@ -1,0 +1,67 @@
+"""How many votes are enough, where it is known which runs were made worse."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from dissensus.report import collect, to_json, votes_needed
+
+WORSE = {"soft": {5}, "majority": {5, 10}, "sls": {10}}  # with so many votes a model says the contrary
+
+
+@pytest.fixture
+def swept(make_run):
+    def turn(predictions):
+        predictions["best_logits"] *= np.float32(-1)
+
+    def sweep(methods=("soft", "majority"), votes=(5, 10, "all"), seeds=range(4)):
+        return [
+            make_run(method, seed, votes=number, edit=turn if number in WORSE[method] else None)
+            for method in methods
+            for number in votes
+            for seed in seeds
+        ]
+
+    return sweep
+
+
+def test_the_fewest_that_lose_nothing_are_told(swept):
+    told = votes_needed(collect(swept()))
+    assert told == (
+        "Votes needed: with soft 10 votes an item; with majority no fewer than all votes are shown to be enough. "
+        "Enough is a KL of at most 0.025 above that of all votes (one-sided paired t-test over 4 seeds, 5 %)."
+    )
+    assert json.loads(to_json(collect(swept())))["votes_needed"] == told
+
+
+def test_the_most_need_not_be_all(swept):
+    assert votes_needed(collect(swept(["soft"], [5, 10]))).startswith(
+        "Votes needed: with soft no fewer than 10 votes an item are shown to be enough."
+    )
+
+
+def test_what_lies_below_a_number_that_is_not_enough_is_not_tested(swept):
+    """That 5 votes do well where 10 do not would be luck."""
+    assert "with sls no fewer than all votes" in votes_needed(collect(swept(["sls"])))
+
+
+def test_one_seed_shows_nothing(swept):
+    assert "no fewer than all votes" in votes_needed(collect(swept(["soft"], seeds=[0])))
+
+
+def test_who_has_learned_nothing_needs_no_votes(make_run):
+    def blind(predictions):
+        for name in ("best_logits", "select_best_logits"):
+            predictions[name][:] = 0
+
+    runs = [make_run("soft", seed, votes=votes, edit=blind) for votes in (5, "all") for seed in range(3)]
+    assert votes_needed(collect(runs)) is None
+
+
+def test_there_is_nothing_to_tell_without_an_order(swept, make_run):
+    assert votes_needed(collect(swept(["soft"], ["all"]))) is None
+    both = [make_run("soft", seed, votes=5, draw=draw) for draw in ("subsample", "resample") for seed in range(2)]
+    assert votes_needed(collect(both)) is None
