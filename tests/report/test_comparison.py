@@ -65,9 +65,8 @@ def test_both_checkpoints_are_judged(comparison):
 
 def test_too_few_seeds_are_said(make_run):
     found = collect([make_run(method, seed) for method in ("soft", "majority") for seed in range(3)])
-    assert found.sentences[0] == (
-        "KL: soft against majority is undecided; 3 seeds can never show a difference here, 6 could."
-    )
+    assert found.sentences[0] == "KL: soft against majority is undecided."
+    assert found.notes == ("3 seeds can never show a difference here, 6 could.",)  # once, whatever is judged
 
 
 def test_scores_that_are_equal_in_every_seed_are_said_to_be():
@@ -109,7 +108,8 @@ def test_models_that_say_the_same_of_every_item_have_learned_nothing(make_run):
     assert note.startswith("With all votes no method has learned much: the lowest KL after a temperature is ")
     assert f"of every item scores {found.class_shares['kl'].mean:.3f}. " in note
     one_learned = [make_run("majority", seed) for seed in range(2)]
-    assert not collect([*one_learned, *(make_run("soft", seed, edit=blind) for seed in range(2))]).notes
+    found = collect([*one_learned, *(make_run("soft", seed, edit=blind) for seed in range(2))])
+    assert not any("learned" in note for note in found.notes)
 
 
 def test_without_selection_items_it_is_said(make_run):

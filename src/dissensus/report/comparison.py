@@ -70,8 +70,8 @@ class Judgement:
 
     @property
     def hopeless(self) -> bool:
-        """Too few seeds to ever reject, whatever the scores are."""
-        return bool(self.verdicts) and self.seeds < self.seeds_needed
+        """Too few seeds to ever reject, whatever the scores are; where they differ at all."""
+        return bool(self.verdicts) and self.seeds < self.seeds_needed and not self.identical
 
     @property
     def identical(self) -> bool:
@@ -105,8 +105,6 @@ class Judgement:
             yield f"{listed(list(methods))} have the same score in every seed"
         elif self.verdicts:
             yield phrase(self.verdicts)
-            if self.hopeless:
-                yield f"{self.seeds} seeds can never show a difference here, {self.seeds_needed} could"
         elif not self.unfit:
             yield "there is only one method, so nothing to compare"
 
@@ -200,6 +198,10 @@ def collect(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -
     setting, groups = pair(runs, where)
     panels = tuple(_panel(group) for group in groups)
     notes = [note for group in groups for note in group.left_out]
+    hopeless = [one for panel in panels for one in panel.judgements if one.hopeless]
+    notes += dict.fromkeys(
+        f"{one.seeds} seeds can never show a difference here, {one.seeds_needed} could." for one in hopeless
+    )
     if any(panel.cross_fitted for panel in panels):
         notes.append(
             "No items were set aside for selection: the best checkpoint was chosen on the evaluation items themselves, "
