@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dissensus.base.words import many
 from dissensus.datasets import Dataset
 from dissensus.experiment.parts import Parts, given_votes, parts
 from dissensus.experiment.plan import Plan
@@ -30,9 +31,9 @@ def cpu_note(plans: Sequence[Plan], data: Dataset, jobs: int = 1, encoder: str |
     seconds = seconds_on_cpu(plans[0], data, encoder) * len(plans) / beside
     if seconds < WORTH_A_NOTE:
         return None
-    runs = "1 run" if len(plans) == 1 else f"{len(plans)} runs"
+    runs, epochs = many(len(plans), "run"), many(plans[0].recipe.epochs, "epoch")
     return (
-        f"about {told(seconds)} on this machine, which has no CUDA GPU: {runs} of {plans[0].recipe.epochs} epochs of "
+        f"about {told(seconds)} on this machine, which has no CUDA GPU: {runs} of {epochs} of "
         f"{plans[0].model.name}, {beside} side by side. Runs that are done are kept when it is stopped."
     )
 
