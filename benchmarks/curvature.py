@@ -39,6 +39,7 @@ from peers_job import RECIPE, SEED, Clock, Job, digest
 from torch import Tensor, nn
 
 from dissensus import Soft
+from dissensus.base.files import written_whole
 from dissensus.diagnostics.hvp import Hessian, Product, double_backward, forward_over_reverse, products_in
 from dissensus.diagnostics.lanczos import first, krylov, start
 from dissensus.diagnostics.power_iteration import iterated
@@ -328,7 +329,8 @@ def trained(job: Job, epochs: int, chunk: int, kept: Path | None) -> tuple[Given
         run = fit(lambda: job.model().to(job.device), job.images, Soft(job.votes), recipe, seed=SEED, engine=engine)
         model = run.model
         if kept is not None:
-            torch.save(model.state_dict(), kept)
+            with written_whole(kept) as part:  # a process that is killed leaves a whole file behind
+                torch.save(model.state_dict(), part)
 
     def on(images: np.ndarray, votes: Any) -> Given:
         inputs = torch.from_numpy(images).to(job.device)
@@ -371,21 +373,21 @@ def main() -> None:
     if told.tiny:  # compiling for a processor takes minutes
         given, more = (replace(it, inputs=it.inputs[:16], targets=it.targets[:16]) for it in (given, more))
         ways = [way for way in ways if "compiled" not in way]
-    what = {"items": len(given.inputs), "chunk": told.chunk, "probes": PROBES, "weights": digest(given.model)}
-    result: dict[str, Any] = begun(told.out, what) if told.model and told.out.exists() else dict(what)
-    record = {
+    record: dict[str, Any] = {
         "command": f"python benchmarks/curvature.py {shlex.join(asked)}",
         "environment": environment(("numpy", "torch")),
     }
     if not told.tiny:
         record["environment"]["machine"]["gpu"] = torch.cuda.get_device_name()
+    what = {"items": len(given.inputs), "chunk": told.chunk, "probes": PROBES, "weights": digest(given.model)}
+    what |= {"commit": record["environment"]["commit"], "gpu": record["environment"]["machine"].get("gpu")}
+    result: dict[str, Any] = begun(told.out, what) if told.model and told.out.exists() else dict(what)
 
     def keep(name: str, part: dict[str, Any]) -> None:
         result[name] = part
         text = json.dumps(record | {"result": result}, indent=2, sort_keys=True, allow_nan=False)
-        fresh = told.out.with_suffix(".part")  # a process that is killed leaves a whole file behind
-        fresh.write_text(text + "\n", "utf-8")
-        fresh.replace(told.out)
+        with written_whole(told.out) as whole:
+            whole.write_text(text + "\n", "utf-8")
 
     if "reference" not in result:
         began = time.perf_counter()

@@ -37,6 +37,8 @@ from typing import Any
 
 from measure import environment
 
+from dissensus.base.files import written_whole
+
 STARTED = time.perf_counter()  # nothing large is imported yet: the cold start counts from here
 
 MODULES = {
@@ -216,9 +218,8 @@ def write(path: Path, what: dict[str, Any], measured: dict[str, list[dict[str, A
         "result": {**what, "peers": peers, "measured": measured},
     }
     text = json.dumps(strict(told), indent=2, sort_keys=True, allow_nan=False)
-    fresh = path.with_suffix(".part")
-    fresh.write_text(text + "\n", encoding="utf-8")
-    fresh.replace(path)
+    with written_whole(path) as whole:
+        whole.write_text(text + "\n", encoding="utf-8")
     return peers
 
 

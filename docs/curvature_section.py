@@ -38,16 +38,13 @@ def curvature(results: Path) -> str:
         table_row(WAYS[way], PRECISIONS[precision], *bold(way == "ours", *_cells(row)))
         for (precision, way), row in done.items()
     ]
-    growth = result.get("growth")
     told_first = f"""The top eigenvalue to 1 % and a trace from {result["probes"]} probes, for a ResNet-18 on
     {result["items"]:,} images, on one {gpu}. Errors are against float64; that of the trace is the chance of its probes
     where those are not ours."""
-    grown = (
-        growth
-        and f"""Seconds grow with the items ({_grown(growth["items"])}) and with the probes
-    ({_grown(growth["probes"])})."""
-    )
-    told_last = (grown or "") + if_any(failed, " Did not run there: {}.")
+    told_last = if_any(failed, "Did not run there: {}.")
+    if growth := result.get("growth"):
+        told_last = f"""Seconds grow with the items ({_grown(growth["items"])}) and with the probes
+        ({_grown(growth["probes"])}). {told_last}"""
     head = ("", "precision", "s a model", "eigenvalue off by", "trace off by", "memory")
     return joined("### Curvature", told_first, table(head, rows), told_last) + "\n"
 

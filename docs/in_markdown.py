@@ -7,7 +7,7 @@ import textwrap
 
 def joined(*blocks: str) -> str:
     """Blocks with a line between; tables and lists as they are, texts wrapped."""
-    return "\n\n".join(block if block[0] in "|-" else wrapped(block) for block in blocks)
+    return "\n\n".join(block if block[0] in "|-" else wrapped(block) for block in blocks if block)
 
 
 def wrapped(text: str) -> str:

@@ -52,3 +52,10 @@ def test_a_row_for_what_ran_and_a_word_for_what_failed(section: ModuleType, tmp_
     assert "| dissensus | fp32 | **24.6** |" in text
     assert "(2.4 s for 500, 6.2 s for 2,000)" in text
     assert " ".join(text.split()).endswith("Did not run there: curvlinops in TF32.")
+
+
+def test_a_file_that_was_broken_off_before_the_growth_will_do(section: ModuleType, tmp_path: Path) -> None:
+    result = {"items": 2000, "probes": 50, "tf32": {"ours": way(6.66)}}
+    told = {"environment": {"machine": {"gpu": "NVIDIA H200"}}, "result": result}
+    (tmp_path / "curvature.json").write_text(json.dumps(told))
+    assert section.curvature(tmp_path).endswith("**45 GB** |\n")

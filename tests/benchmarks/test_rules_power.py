@@ -28,17 +28,17 @@ def told() -> dict:
 
 
 def test_worlds(power: ModuleType) -> None:
-    sls = power.Asked("soft_nll", "sls", votes=10)
+    sls = power.Number("soft_nll", "sls", votes=10)
     assert power.right(sls).mean == 0.5485
     assert power.nothing(sls).mean == 0.5785
     assert power.reverse(sls).mean == pytest.approx(0.6085)
-    flat = power.Asked("top_eigenvalue", "sls")
+    flat = power.Number("top_eigenvalue", "sls")
     assert power.reverse(flat).mean == pytest.approx(242.2**2 / 104.9)
-    with_all = power.Asked("accuracy", "multipass")
+    with_all = power.Number("accuracy", "multipass")
     assert power.reverse(with_all).mean == pytest.approx(0.8687 - 4 * 0.01)
     assert power.right(replace(with_all, votes=5)) == power.right(with_all)  # no number of its own
-    assert power.right(power.Asked("brier_resolution", "sls")) is None
-    assert power.nothing(power.Asked("best_epoch", "sls")) == power.right(power.Asked("best_epoch", "soft"))
+    assert power.right(power.Number("brier_resolution", "sls")) is None
+    assert power.nothing(power.Number("best_epoch", "sls")) == power.right(power.Number("best_epoch", "soft"))
 
 
 def test_numbers_have_their_mean_sd_and_correlation(power: ModuleType) -> None:

@@ -69,7 +69,7 @@ def test_without_a_gpu_it_says_what_can_be_done(tmp_path: Path, capsys: pytest.C
         pytest.skip("DISSENSUS_DATA names no folder with cifar10h")
     code, said = told(capsys, "basins", "--only", "table1", "--seeds", "0", "--store", str(tmp_path))
     assert code == 2
-    assert "25 runs of basins are left, which need a CUDA GPU, and this machine has none" in said
+    assert "25 runs of basins are left, for which a CUDA GPU is needed, and this machine has none" in said
 
 
 def test_results_whose_runs_are_not_here_are_not_written_over(
@@ -88,3 +88,20 @@ def test_results_whose_runs_are_not_here_are_not_written_over(
     assert "holds results of 2 runs that are not in the store" in said
     assert "Bring the runs (dissensus runs merge)" in said
     assert not (tmp_path / "results" / "index.html").exists()
+
+
+@pytest.mark.parametrize("paper", ["basins", "soft-labels"])
+def test_results_of_another_paper_are_not_written_over(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, paper: str
+) -> None:
+    from dissensus.experiment.papers import Cell, Evidence
+
+    other = "cifar10h-small-cnn" if paper == "basins" else "audited"
+    rows = [{"cell": Cell(other, "soft", "all", 1, 0), "name": "kl", "value": 0.3, "checkpoint": "best"}]
+    Evidence.from_rows(numbers=rows).write(tmp_path / "results")
+    before = (tmp_path / "results" / "runs.csv").read_bytes()
+    words = ["--results-only", "--store", str(tmp_path / "runs"), "--out", str(tmp_path / "results")]
+    code, said = told(capsys, paper, *words)
+    assert code == 2
+    assert "another paper" in said
+    assert (tmp_path / "results" / "runs.csv").read_bytes() == before

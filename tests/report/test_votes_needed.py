@@ -49,7 +49,23 @@ def test_what_lies_below_a_number_that_is_not_enough_is_not_tested(swept):
 
 
 def test_one_seed_shows_nothing(swept):
-    assert "no fewer than all votes" in votes_needed(collect(swept(["soft"], seeds=[0])))
+    assert votes_needed(collect(swept(["soft"], seeds=[0]))) is None
+
+
+def test_seeds_that_all_numbers_of_votes_have_are_tested(swept):
+    runs = [*swept(["soft"], [5, 10], range(3)), *swept(["soft"], ["all"], range(5))]
+    told = votes_needed(collect(runs))
+    assert "with soft 10 votes an item" in told
+    assert "over 3 seeds" in told
+
+
+def test_a_run_that_has_diverged_is_not_enough(swept, make_run):
+    def diverged(predictions):
+        predictions["best_logits"][:] = np.nan
+
+    runs = [run for run in swept(["soft"], [10, "all"]) if (run.plan["votes"], run.plan["seeds"]["split"]) != (10, 3)]
+    runs.append(make_run("soft", 3, votes=10, edit=diverged))
+    assert "no fewer than all votes" in votes_needed(collect(runs))
 
 
 def test_who_has_learned_nothing_needs_no_votes(make_run):

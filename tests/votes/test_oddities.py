@@ -45,3 +45,9 @@ def test_an_annotator_who_always_says_one_thing_is_an_annotator(tmp_path):
     file = tmp_path / "votes.csv"
     file.write_text("item,ann,bob,cai\na,ok,ok,unsure\nb,ok,bad,unsure\nc,bad,ok,\n")
     assert read_votes(file).notes == ()
+
+
+def test_one_annotator_has_nobody_to_share_a_label_with(tmp_path):
+    file = tmp_path / "votes.csv"
+    file.write_text("item,ann\na,ok\nb,bad\nc,ok\n")
+    assert read_votes(file, layout="wide").notes == ()

@@ -46,13 +46,12 @@ def tell_left(left: int, of: int, seconds: float | None) -> None:
     )
 
 
-def tell_too_short(left: str, end: Deadline) -> None:
+def tell_too_short(left: int, in_words: str, end: Deadline) -> None:
     from dissensus.experiment.budget import told
 
-    are = "is" if left.startswith("1 ") else "are"
     err.print(
-        f"Nothing was done, and {left} {are} left: the budget was over before training could begin. "
-        f"Give it at least {told(end.at_least())}.",
+        f"Nothing was done, and {in_words} {'is' if left == 1 else 'are'} left: the budget was over before training "
+        f"could begin. Give it at least {told(end.at_least())}.",
         highlight=False,
         soft_wrap=True,
     )

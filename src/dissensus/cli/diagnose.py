@@ -68,7 +68,7 @@ def diagnose(
     if as_json:
         print_json([{"run": run.name, "diagnostics": [_plain(one) for one in found[run.name]]} for run in runs])
         return
-    if names or len(runs) <= SINGLY or not _show_methods([kept.read(run.name) for run in runs]):
+    if names or len(runs) <= SINGLY or not _show_methods(runs):
         for run in runs:
             _show_diagnostics(run, found[run.name])
     if not any(one.weights for rows in found.values() for one in rows):
@@ -86,15 +86,16 @@ def _show_methods(runs: Sequence[StoredRun]) -> bool:
     except InputError as error:
         tell_note(f"told run by run, since {error}")
         return False
+    notes: dict[str, None] = {}
     for panel in panels:
         if inside := basin(panel):
-            tables = [table for table in (inside.best, inside.last, inside.between) if table is not None]
-            for table in tables:
+            for table in (table for table in (inside.best, inside.last, inside.between) if table is not None):
                 title = table.title if len(panels) == 1 else f"{table.title}, {panel.votes}"
                 show_table(title, table.head, [[row.name, *map(str, row.cells)] for row in table.rows])
                 out.print()
-            for note in (note for table in tables for note in table.notes if panel is panels[-1]):
-                out.print(f"[dim]{escape(note)}[/]", highlight=False)
+                notes |= dict.fromkeys(table.notes)
+    for note in notes:
+        out.print(f"[dim]{escape(note)}[/]", highlight=False)
     out.print("[dim]–: not defined, or not looked for.[/]\n", highlight=False)
     return True
 
@@ -106,7 +107,7 @@ def _show_diagnostics(run: StoredRun, found: Sequence[Diagnosis]) -> None:
     rows = []
     for one in found:
         digits = DIAGNOSTICS[one.name].digits if one.name in DIAGNOSTICS else 3
-        interval = "" if isnan(one.low) else f"[{one.low:.{digits}f}, {one.high:.{digits}f}]"
+        interval = "" if isnan(one.low) else f"[{number(one.low, digits)}, {number(one.high, digits)}]"
         epoch = f"{one.weights} epoch" if one.weights else ""
         rows.append([titled(one), number(one.value, digits), interval, epoch, one.other and f"with {one.other}"])
     few = "" if run.plan["votes"] == "all" else f", {many(run.plan['votes'], 'vote')}"

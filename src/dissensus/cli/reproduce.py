@@ -119,19 +119,19 @@ def reproduce(
     made again.
     """
     from dissensus.experiment.chosen import choose
+    from dissensus.experiment.judgement import results_of
     from dissensus.experiment.papers import Evidence, read_paper
 
     told = read_paper(paper)
-    under = None if protocol == "all" else protocol
+    under, of_seeds = None if protocol == "all" else protocol, seed_set(seeds)
     wanted = choose(told, listed(only) or [], under, small=smoke)
     refuse_together(
         {"--plan": plan, "--from": results is not None, "--runs-only": runs_only}, "--results-only", results_only
     )
     if results is not None:
-        refuse_together({"--plan": plan, "--runs-only": runs_only, "--smoke": smoke}, "--from", True)
+        others = {"--plan": plan, "--runs-only": runs_only, "--smoke": smoke, "--seeds": seeds is not None}
+        refuse_together(others, "--from", True)
         need("report")
-        from dissensus.experiment.judgement import results_of
-
         with waiting("Reading the results", quiet):
             evidence = results_of(told, results, wanted.runs)
         _judge(evidence, told, folder or results, results, wanted, as_json, quiet)
@@ -145,18 +145,18 @@ def reproduce(
     kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
     if runs_only and not wanted.runs:
         raise InputError(f"--runs-only makes runs, but {only} asks for studies alone; leave one of them out.")
+    evidence = Evidence({}) if smoke or plan else results_of(told, out_folder, runs=False)
     repeated = now = None
     if wanted.needs_runs:
         with waiting("Reading the data", quiet):
             repeated = opened(told, kept, under, small=smoke, look=look)
     if repeated is not None and wanted.runs:
         with waiting("Looking what is done", quiet):
-            now = repeated.standing(repeated.wanted(wanted.places, under, seed_set(seeds)))
+            now = repeated.standing(repeated.wanted(wanted.places, under, of_seeds))
     if plan:
-        _show_plan(told, repeated, now, wanted, out_folder, as_json)
+        _show_plan(told, repeated, now, wanted, of_seeds, out_folder, as_json)
         return
     code = 0
-    evidence = Evidence.read(out_folder) if (out_folder / "runs.csv").exists() and not smoke else Evidence({})
     if repeated is not None and now is not None:
         if not runs_only:
             refuse_loss(repeated, evidence, out_folder)
@@ -168,7 +168,7 @@ def reproduce(
                 evidence.write(out_folder)
     if not runs_only:
         made = wanted.without_training() if results_only else wanted
-        left = _make_studies(made, repeated, out_folder, seed_set(seeds), context.obj, end, quiet)
+        left = _make_studies(made, repeated, out_folder, of_seeds, context.obj, end, quiet)
         code = code or (LEFT if left else 0)
         _judge(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
     if code:
@@ -180,17 +180,19 @@ def _show_plan(
     repeated: Reproduction | Several | None,
     now: Standing | None,
     wanted: Chosen,
+    seeds: set[int] | None,
     folder: Path,
     as_json: bool,
 ) -> None:
     from dissensus.experiment.reproduce import counts
     from dissensus.experiment.studies import FOLDER, SEEDS
 
+    asked = set(SEEDS) if seeds is None else seeds & set(SEEDS)
     rows = [] if now is None else counts(now, paper)
-    done = {study: len(study.seeds_in(folder / FOLDER) & set(SEEDS)) for study in wanted.studies}
+    done = {study: len(study.seeds_in(folder / FOLDER) & asked) for study in wanted.studies}
     if as_json:
         told: dict[str, Any] = {} if repeated is None or now is None else _json_standing(repeated, now)
-        studies = [{"study": study.name, "seeds": len(SEEDS), "done": seeds} for study, seeds in done.items()]
+        studies = [{"study": study.name, "seeds": len(asked), "done": seeds} for study, seeds in done.items()]
         print_json({**told, "experiments": [asdict(row) for row in rows], "studies": studies})
         return
     if repeated is not None and now is not None:
@@ -207,7 +209,7 @@ def _show_plan(
     if done:
         head = ["study", "asks", "seeds", "done", "left"]
         cells = [
-            [study.name, study.question, str(len(SEEDS)), str(seeds), str(len(SEEDS) - seeds)]
+            [study.name, study.question, str(len(asked)), str(seeds), str(len(SEEDS) - seeds)]
             for study, seeds in done.items()
         ]
         show_table("Studies beside it", head, cells)
@@ -282,7 +284,7 @@ def _make_studies(
     over = None if end is None else end.end
     made = carry_out_all(wanted.studies, runs, folder / FOLDER, command, seeds or SEEDS, say=say, end=over)
     if end is not None and made.left == made.before > 0 and not wanted.runs:
-        tell_too_short(f"{many(made.left, 'seed')} of studies", end)
+        tell_too_short(made.left, f"{many(made.left, 'seed')} of studies", end)
     elif made.left:
         err.print(
             f"The budget is used up: {many(made.left, 'seed')} of studies left. The same command goes on from here.",

@@ -114,7 +114,7 @@ def swept(
         _tell_failures(outcome)
     others = any(map(kept.busy, outcome.left))  # another command makes them, and this one waited
     if end is not None and outcome.left and not (outcome.begun or others):
-        tell_too_short(f"{len(outcome.left)} of {many(total, 'run')}", end)
+        tell_too_short(len(outcome.left), f"{len(outcome.left)} of {many(total, 'run')}", end)
     elif outcome.left:
         tell_left(len(outcome.left), total, outcome.seconds_left)
     return FAILED if outcome.failed else LEFT if outcome.left else 0

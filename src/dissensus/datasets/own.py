@@ -153,9 +153,9 @@ def _match(
                 "votes out."
             )
         if spare:
-            unvoted = [name for name in found if name in spare]
+            unknown = [name for name in found if name in spare]
             faults.append(
-                f"{_told(unvoted, noun, 'has', 'have')} no votes: leave those {noun}s out of {where}, or add their "
+                f"{_told(unknown, noun, 'has', 'have')} no votes: leave those {noun}s out of {where}, or add their "
                 "votes."
             )
         if len(lost) == len(wanted):

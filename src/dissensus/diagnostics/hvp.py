@@ -184,7 +184,8 @@ class Hessian:
         yield self._kept[1]
 
     def _point(self, x: Tensor, y: Tensor) -> Point:
-        return Point.of(self.model, self.parameters, x, lambda outputs: self._loss(outputs, y).sum())
+        loss = self._loss  # not self: a point that is kept would hold its Hessian, and its memory, in a circle
+        return Point.of(self.model, self.parameters, x, lambda outputs: loss(outputs, y).sum())
 
     def flat(self, vectors: Sequence[Tensor]) -> Tensor:
         """One row, (1, size), from a list like the parameters."""

@@ -198,10 +198,10 @@ def collect(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -
     setting, groups = pair(runs, where)
     panels = tuple(_panel(group) for group in groups)
     notes = [note for group in groups for note in group.left_out]
-    hopeless = [one for panel in panels for one in panel.judgements if one.hopeless]
-    notes += dict.fromkeys(
-        f"{one.seeds} seeds can never show a difference here, {one.seeds_needed} could." for one in hopeless
-    )
+    for panel in panels:
+        if needed := max((one.seeds_needed for one in panel.judgements if one.hopeless), default=0):
+            place = f"with {panel.votes}" if len(panels) > 1 else "here"
+            notes.append(f"{len(panel.seeds)} seeds can never show a difference {place}, {needed} could.")
     if any(panel.cross_fitted for panel in panels):
         notes.append(
             "No items were set aside for selection: the best checkpoint was chosen on the evaluation items themselves, "

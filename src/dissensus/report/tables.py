@@ -166,7 +166,8 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[Row], metrics: 
         notes += _near_floor(comparison, panel)
     if "class shares" in names:
         notes.append(
-            "Class shares: how frequent each class is, said of every item alike. Who scores so has learned nothing."
+            "Class shares: how frequent each class is, said of every item alike, as if a model never looked at one. "
+            "One that has learned may have a KL as high if it is too sure; its KL after a temperature tells."
         )
     if "ece" in metrics:
         notes.append(

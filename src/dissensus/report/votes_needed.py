@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 
 from dissensus.report.comparison import Comparison, Measure, Panel, Scores, learned_little
@@ -22,35 +24,37 @@ def votes_needed(comparison: Comparison) -> str | None:
     numbers = [panel.runs[panel.methods[0]][0].plan["votes"] for panel in comparison.panels]
     if not few or len(set(numbers)) < len(numbers):  # one number of votes, drawn in two ways, is no order
         return None
+    shared = set(most.seeds).intersection(*(panel.seeds for panel in few))
+    if len(shared) < 2:  # nothing can be tested
+        return None
     if learned_little(most, comparison.class_shares):  # then no votes at all would be enough
         return None
     found: dict[str, list[str]] = {}
     for method in most.methods:
-        found.setdefault(_enough(few, most, method), []).append(method)
+        found.setdefault(_enough(few, most, method, shared), []).append(method)
     told = [f"with {listed(methods)} {votes}" for votes, methods in found.items() if votes != most.votes]
     if most.votes in found:
         told.append(f"with {listed(found[most.votes])} no fewer than {most.votes} are shown to be enough")
     return (
         f"Votes needed: {'; '.join(told)}. Enough is a KL of at most {RULE.margin:g} above that of {most.votes} "
-        f"(one-sided paired t-test over {len(most.seeds)} seeds, {100 * ALPHA:g} %)."
+        f"(one-sided paired t-test over {len(shared)} seeds, {100 * ALPHA:g} %)."
     )
 
 
-def _enough(few: list[Panel], most: Panel, method: str) -> str:
+def _enough(few: Sequence[Panel], most: Panel, method: str, seeds: Collection[str]) -> str:
     enough = most.votes
     for panel in reversed(few):
-        lost = _lost(panel, most, method)
-        if len(lost) < 2 or p_not_worse(lost, RULE.margin) > ALPHA:
+        lost = _lost(panel, most, method, seeds)
+        if not (len(lost) and np.isfinite(lost).all() and p_not_worse(lost, RULE.margin) <= ALPHA):
             break
         enough = panel.votes
     return enough
 
 
-def _lost(few: Panel, most: Panel, method: str) -> Scores:
-    """By how much KL is higher with fewer votes, in every seed that both have."""
+def _lost(few: Panel, most: Panel, method: str, seeds: Collection[str]) -> Scores:
+    """By how much KL is higher with fewer votes, seed by seed; nothing where a panel lacks the method."""
     fewer, full = (dict(zip(panel.seeds, _scores(panel, method), strict=False)) for panel in (few, most))
-    lost = np.array([fewer[seed] - full[seed] for seed in fewer if seed in full], np.float64)
-    return lost[np.isfinite(lost)]
+    return np.array([fewer[seed] - full[seed] for seed in sorted(seeds) if seed in fewer and seed in full], np.float64)
 
 
 def _scores(panel: Panel, method: str) -> Scores:

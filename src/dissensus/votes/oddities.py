@@ -44,7 +44,7 @@ def odd_annotators(votes: Votes) -> list[str]:
     ...                                   labels=["so it is", "yes", "no", "never", "yes", "yes"]))
     ["No label in the column 'text' is in another one; if that is no annotator, leave the column out."]
     """
-    if votes.annotators is None or votes.annotator_names is None:
+    if votes.annotators is None or votes.annotator_names is None or len(votes.annotator_names) < 2:
         return []
     said = np.zeros((len(votes.annotator_names), len(votes.sets)), bool)
     said[votes.annotators, votes.codes] = True

@@ -16,10 +16,11 @@ from dissensus.experiment.run import device
 def refuse_without_gpu(of: Reproduction | Several, now: Standing) -> None:
     """Published models are trained in TF32, which only a GPU has."""
     if now.left and any(plan.recipe.precision == "tf32" for plan in now.plans.values()) and device() == "cpu":
+        are = "is" if len(now.left) == 1 else "are"
         raise InputError(
-            f"{many(len(now.left), 'run')} of {of.paper.name} are left, which need a CUDA GPU, and this machine "
-            "has none. Without one: --smoke tries everything on small data, --plan says what would run, --results-only "
-            "collects what is in the store, and --from rebuilds all from results."
+            f"{many(len(now.left), 'run')} of {of.paper.name} {are} left, for which a CUDA GPU is needed, and this "
+            "machine has none. Without one: --smoke tries everything on small data, --plan says what would run, "
+            "--results-only collects what is in the store, and --from rebuilds all from results."
             + ("" if of.paper.data else " Models of texts that need none: --protocol frozen.")
         )
 

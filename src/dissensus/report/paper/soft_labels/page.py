@@ -30,7 +30,7 @@ FIGURES = {"figure1": learning_curves, "figure2": votes_curves}
 TERMS = {
     "KL": MEASURES["kl", False],
     "with a temperature": MEASURES["kl", True],
-    "JS distance": "the same as a distance, from 0 to .83; lower is better",
+    "JS distance": "how far they are apart by Jensen and Shannon, a true distance from 0 to .83; lower is better",
     "soft NLL": "KL plus the entropy of the votes, which no model can change: what soft labels train on",
     "EntCorr": f"{MEASURES['entropy_correlation', False]} (Spearman's; Pearson's beside it)",
     "ECE": "how far a model's confidence is from how often it is right; lower is better",
