@@ -10,3 +10,19 @@ def many(number: int, what: str) -> str:
     ('1 run', '3 runs')
     """
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def run_in_words(
+    method: str, votes: int | str, hold: int, seed: int, *, reordered: bool = False, protocol: str = ""
+) -> str:
+    """A run as a person knows it.
+
+    >>> run_in_words("sls", 5, 1, seed=3, protocol="published")
+    'sls, 5 votes, seed 3 (published)'
+    >>> run_in_words("sls", "all", 10, seed=0, reordered=True)
+    'sls, held for 10 epochs, seed 0, reordered'
+    """
+    few = "" if votes == "all" else f", {many(int(votes), 'vote')}"
+    held = "" if hold == 1 else f", held for {hold} epochs"
+    under = f" ({protocol})" if protocol else ""
+    return f"{method}{few}{held}, seed {seed}{', reordered' if reordered else ''}{under}"

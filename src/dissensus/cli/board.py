@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from dissensus.base.words import many
+from dissensus.base.words import run_in_words
 from dissensus.experiment import Event
 from dissensus.experiment.budget import told
 
@@ -54,10 +54,8 @@ class Standing:
 
 def name_of(event: Event) -> str:
     """A run as a person knows it."""
-    votes = "" if event.votes == "all" else f", {many(event.votes, 'vote')}"
-    hold = "" if event.hold == 1 else f", held for {event.hold} epochs"
-    protocol = f" ({event.protocol})" if event.protocol else ""
-    return f"{event.method}{votes}{hold}, seed {event.seed}{', reordered' if event.reordered else ''}{protocol}"
+    known = event.method, event.votes, event.hold, event.seed
+    return run_in_words(*known, reordered=event.reordered, protocol=event.protocol)
 
 
 def line_of(event: Event, standing: Standing) -> str | None:

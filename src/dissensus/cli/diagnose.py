@@ -12,11 +12,10 @@ import typer
 from rich.markup import escape
 
 from dissensus.base.errors import InputError
-from dissensus.base.words import many
 from dissensus.cli import options
 from dissensus.cli.extras import need
 from dissensus.cli.given import outside_sets
-from dissensus.cli.tables import show_table
+from dissensus.cli.tables import in_words, show_table
 from dissensus.cli.telling import err, out, print_json, tell_note
 
 if TYPE_CHECKING:
@@ -110,9 +109,8 @@ def _show_diagnostics(run: StoredRun, found: Sequence[Diagnosis]) -> None:
         interval = "" if isnan(one.low) else f"[{number(one.low, digits)}, {number(one.high, digits)}]"
         epoch = f"{one.weights} epoch" if one.weights else ""
         rows.append([titled(one), number(one.value, digits), interval, epoch, one.other and f"with {one.other}"])
-    few = "" if run.plan["votes"] == "all" else f", {many(run.plan['votes'], 'vote')}"
     show_table(
-        f"{run.plan['method']}{few}, seed {run.plan['seeds']['split']}: run {run.name}",
+        f"{in_words(run)}: run {run.name}",
         ["", "value", "95 % of the estimate", "", ""],
         rows,
     )

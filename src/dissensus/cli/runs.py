@@ -15,7 +15,7 @@ from dissensus.base.errors import StoreError
 from dissensus.base.words import many
 from dissensus.cli import options
 from dissensus.cli.exits import MISTAKE
-from dissensus.cli.tables import number, show_table
+from dissensus.cli.tables import in_words, number, show_table
 from dissensus.cli.telling import err, out, print_json, tell_note
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def show_run(run: StoredRun) -> None:
         if (metric, "best", False) in values
     ]
     head = ["", "best epoch", "tempered", "last epoch", "tempered"]
-    show_table(f"{run.plan['method']}, seed {run.plan['seeds']['split']}: run {run.name}", head, rows)
+    show_table(f"{in_words(run)}: run {run.name}", head, rows)
     out.print(f"\nThe run: [bold]{escape(str(run.path))}[/]", highlight=False, soft_wrap=True)
 
 

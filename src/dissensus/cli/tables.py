@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
+from math import nan
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
 
+from dissensus.base.words import run_in_words
 from dissensus.cli.telling import out
+
+if TYPE_CHECKING:
+    from dissensus.records import StoredRun
 
 
 def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], kinds: Sequence[str] = ()) -> None:
@@ -23,5 +29,11 @@ def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], k
     out.print(table)
 
 
+def in_words(run: StoredRun) -> str:
+    return run_in_words(run.plan["method"], run.plan["votes"], run.plan["hold"], run.plan["seeds"]["split"])
+
+
 def number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    from dissensus.report.tables import number
+
+    return number(nan if value is None else value, 4)

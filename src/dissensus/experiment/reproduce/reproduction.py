@@ -9,7 +9,7 @@ from itertools import groupby
 
 from dissensus.base.arrays import Labels
 from dissensus.base.errors import InputError, unknown
-from dissensus.base.words import many
+from dissensus.base.words import run_in_words
 from dissensus.datasets import Dataset
 from dissensus.experiment.chosen import places_of
 from dissensus.experiment.events import Event, Progress
@@ -185,9 +185,8 @@ def name_of(cell: Cell) -> str:
     >>> name_of(Cell("published", "sls", 5, 1, seed=3)), name_of(Cell("published", "sls", "all", 10, 0, reorder=500))
     ('sls, 5 votes, seed 3 (published)', 'sls, held for 10 epochs, seed 0, reordered (published)')
     """
-    votes = "" if cell.votes == "all" else f", {many(int(cell.votes), 'vote')}"
-    hold = "" if cell.hold == 1 else f", held for {cell.hold} epochs"
-    return f"{cell.method}{votes}{hold}, seed {cell.seed}{', reordered' if cell.reorder else ''} ({cell.protocol})"
+    known = cell.method, cell.votes, cell.hold, cell.seed
+    return run_in_words(*known, reordered=cell.reorder > 0, protocol=cell.protocol)
 
 
 def _in_order(cells: Iterable[Cell], paper: Paper) -> list[Cell]:
