@@ -269,7 +269,7 @@ def measure(papers: int) -> dict[str, Any]:
         "assumed_sd": ASSUMED,
         "worlds": worlds,
         "right_at_other_correlations": right_at,
-        "left_out": LEFT_OUT,
+        "left_out": dict(sorted(LEFT_OUT.items())),
     }
 
 

@@ -59,9 +59,10 @@ def test_seeds_that_all_numbers_of_votes_have_are_tested(swept):
     assert "over 3 seeds" in told
 
 
-def test_a_run_that_has_diverged_is_not_enough(swept, make_run):
+@pytest.mark.parametrize("logit", [np.nan, -np.inf])
+def test_a_run_that_has_diverged_is_not_enough(swept, make_run, logit):
     def diverged(predictions):
-        predictions["best_logits"][:] = np.nan
+        predictions["best_logits"][:, 0] = logit
 
     runs = [run for run in swept(["soft"], [10, "all"]) if (run.plan["votes"], run.plan["seeds"]["split"]) != (10, 3)]
     runs.append(make_run("soft", 3, votes=10, edit=diverged))
