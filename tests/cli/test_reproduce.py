@@ -72,24 +72,6 @@ def test_without_a_gpu_it_says_what_can_be_done(tmp_path: Path, capsys: pytest.C
     assert "25 runs of basins are left, for which a CUDA GPU is needed, and this machine has none" in said
 
 
-def test_results_whose_runs_are_not_here_are_not_written_over(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not OFFICIAL["cifar10h"].there:
-        pytest.skip("DISSENSUS_DATA names no folder with cifar10h")
-    from dissensus.experiment.papers import Evidence
-    from dissensus.experiment.reproduce import Reproduction
-
-    Evidence({}).write(tmp_path / "results")
-    monkeypatch.setattr(Reproduction, "loses", lambda self, before: ["one", "two"])
-    words = ["--results-only", "--store", str(tmp_path / "runs"), "--out", str(tmp_path / "results")]
-    code, said = told(capsys, "basins", *words)
-    assert code == 2
-    assert "holds results of 2 runs that are not in the store" in said
-    assert "Bring the runs (dissensus runs merge)" in said
-    assert not (tmp_path / "results" / "index.html").exists()
-
-
 @pytest.mark.parametrize("paper", ["basins", "soft-labels"])
 def test_results_of_another_paper_are_not_written_over(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, paper: str

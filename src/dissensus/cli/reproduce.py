@@ -78,7 +78,13 @@ def reproduce(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Where results and page go; results/PAPER by default."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Where results and page go; results/PAPER by default. Runs that results there tell of count as done: "
+            "to make all anew, give another folder and another --store.",
+        ),
     ] = None,
     results: Annotated[
         Path | None,
@@ -113,7 +119,8 @@ def reproduce(
     out-of-distribution scores) right after its training, so no weights are kept.
 
     In slices on borrowed GPUs: --budget 9m --runs-only there, then dissensus runs pack, and here dissensus runs merge
-    and --results-only. Results are four small files, from which --from builds tables, figures, ledger and page again.
+    and --results-only, which adds to the results that are there. They are four small files, from which --from builds
+    tables, figures, ledger and page again.
 
     Studies beside a paper ask one question each. Their scores are kept seed by seed, and seeds that are there are not
     made again.
@@ -137,7 +144,7 @@ def reproduce(
         _judge(evidence, told, folder or results, results, wanted, as_json, quiet)
         return
     need("train", *([] if plan or runs_only else ["report"]))
-    from dissensus.experiment.reproduce import opened, refuse_loss
+    from dissensus.experiment.reproduce import opened
     from dissensus.records import RunStore
 
     end = deadline_of(budget)
@@ -145,11 +152,11 @@ def reproduce(
     kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
     if runs_only and not wanted.runs:
         raise InputError(f"--runs-only makes runs, but {only} asks for studies alone; leave one of them out.")
-    evidence = Evidence({}) if smoke or plan else results_of(told, out_folder, runs=False)
+    evidence = Evidence({}) if smoke else results_of(told, out_folder, runs=False)
     repeated = now = None
     if wanted.needs_runs:
         with waiting("Reading the data", quiet):
-            repeated = opened(told, kept, under, small=smoke, look=look)
+            repeated = opened(told, kept, under, small=smoke, look=look, before=evidence)
     if repeated is not None and wanted.runs:
         with waiting("Looking what is done", quiet):
             now = repeated.standing(repeated.wanted(wanted.places, under, of_seeds))
@@ -158,13 +165,17 @@ def reproduce(
         return
     code = 0
     if repeated is not None and now is not None:
-        if not runs_only:
-            refuse_loss(repeated, evidence, out_folder)
         if not results_only:
             code = _make(repeated, now, end, jobs, width, quiet)
         if not runs_only:
+            if repeated.stale:
+                err.print(
+                    f"{many(repeated.stale, 'run')} of {escape(str(out_folder))} are planned otherwise by now (another "
+                    "recipe, model or version) and are left out of the results.",
+                    highlight=False,
+                )
             with waiting("Collecting", quiet):
-                evidence = repeated.collect(evidence)
+                evidence = repeated.collect()
                 evidence.write(out_folder)
     if not runs_only:
         made = wanted.without_training() if results_only else wanted
@@ -209,7 +220,7 @@ def _show_plan(
     if done:
         head = ["study", "asks", "seeds", "done", "left"]
         cells = [
-            [study.name, study.question, str(len(asked)), str(seeds), str(len(SEEDS) - seeds)]
+            [study.name, study.question, str(len(asked)), str(seeds), str(len(asked) - seeds)]
             for study, seeds in done.items()
         ]
         show_table("Studies beside it", head, cells)
@@ -220,6 +231,7 @@ def _json_standing(repeated: Reproduction | Several, now: Standing) -> dict[str,
     return {
         "runs": len(now.plans),
         "done": len(now.done),
+        "told_by_results": len(now.recorded),
         "left": len(now.left),
         "again": len(now.again),
         "seconds_left": left.seconds,
@@ -234,7 +246,8 @@ def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[
     from dissensus.experiment.budget import told
 
     again = f", of which {len(now.again)} were made before and lack something" if now.again else ""
-    yield f"{many(len(now.plans), 'run')}: {len(now.done)} done, {len(now.left)} left{again}."
+    told_of = f" (of {len(now.recorded)} only results tell)" if now.recorded else ""
+    yield f"{many(len(now.plans), 'run')}: {len(now.done)} done{told_of}, {len(now.left)} left{again}."
     if not now.left:
         return
     left = repeated.left(now)

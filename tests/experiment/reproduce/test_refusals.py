@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.experiment.papers import Evidence, read_paper
-from dissensus.experiment.reproduce import Reproduction, Standing, opened, refuse_loss, refuse_without_gpu
+from dissensus.experiment.papers import read_paper
+from dissensus.experiment.reproduce import Reproduction, Standing, opened, refuse_without_gpu
 from dissensus.records import RunStore
 
 
@@ -44,11 +44,3 @@ def test_of_a_paper_with_models_that_need_none_they_are_named(
     several = opened(read_paper("soft-labels"), RunStore(tmp_path), small=True)
     with pytest.raises(InputError, match="Models of texts that need none: --protocol frozen"):
         refuse_without_gpu(several, now)
-
-
-@pytest.mark.parametrize(("lost", "told"), [(1, "1 run that is"), (2, "2 runs that are")])
-def test_results_are_not_written_over_by_a_store_without_their_runs(small: Reproduction, lost: int, told: str) -> None:
-    before = Evidence({plan.name: cell for cell, plan in list(small.plans.items())[:lost]})
-    with pytest.raises(InputError, match=f"here holds results of {told} not in the store .*--from here"):
-        refuse_loss(small, before, Path("here"))
-    refuse_loss(small, Evidence({}), Path("here"))

@@ -160,7 +160,7 @@ def test_a_study_that_is_named_is_made_without_any_run(
     assert command(*out) == 0  # it is there, and so is not made again
     assert "is done" not in capsys.readouterr().err
     assert command("--plan", "--json", *out) == 0
-    assert json.loads(capsys.readouterr().out)["studies"] == [{"study": "transfer", "seeds": 10, "done": 1}]
+    assert json.loads(capsys.readouterr().out)["studies"] == [{"study": "transfer", "seeds": 1, "done": 1}]
 
 
 def test_a_name_that_is_not_known_is_answered_with_all_that_are(capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,7 +189,11 @@ def test_results_of_other_machines_stay(here: Several, smoked: Path) -> None:
     elsewhere = Cell("hs-brexit-fine-tuned", "soft", "all", 1, 0)
     stale = Cell(SWEPT, "soft", "all", 1, 0)
     rows = [{"cell": cell, "name": "kl", "value": 9.0, "checkpoint": "best"} for cell in (elsewhere, stale)]
-    both = here.collect(Evidence.from_rows(rows))
+    told = Evidence.from_rows(rows)
+    protocols = list(here.parts)
+    again = Several.open(here.paper, here.store, protocols, small=True, before=told)
+    both = again.collect()
+    assert again.stale == 1
     assert both.numbers("kl", protocol=elsewhere.protocol, method="soft") == {0: 9.0}
     same = {"protocol": SWEPT, "method": "soft"}
     assert both.numbers("kl", **same) == evidence.numbers("kl", **same)  # the run of another plan is gone

@@ -21,6 +21,8 @@ from dissensus.experiment.reproduce import Reproduction, smoke
 from dissensus.metrics import soft_nll, softmax
 from dissensus.records import RunStore, merge, pack
 
+EVIDENCE = ("runs.csv", "numbers.csv.gz", "history.csv.gz", "curves.csv.gz")
+
 SEEDS = list(range(SMOKE_SEEDS))
 PAIRS = [(0, 1)]
 BOTH = ("best", "last")
@@ -201,7 +203,7 @@ def test_runs_go_from_machine_to_machine(repeated: Reproduction, smoked: Path, t
     there = replace(repeated, store=other)
     assert there.standing(there.plans).left == []
     there.collect().write(tmp_path / "results")
-    for name in ("runs.csv", "numbers.csv.gz", "history.csv.gz", "curves.csv.gz"):
+    for name in EVIDENCE:
         assert filecmp.cmp(smoked / name, tmp_path / "results" / name, shallow=False), name
 
 
@@ -248,15 +250,55 @@ def test_what_is_done_is_done(smoked: Path, capsys: pytest.CaptureFixture[str]) 
     assert {one["experiment"] for one in told["experiments"]} >= {"sweep", "barrier-control", "audited-sweep"}
 
 
-def test_results_are_not_lost_to_a_store_that_has_not_their_runs(
-    repeated: Reproduction, evidence: Evidence, paper: Paper, tmp_path: Path
+def test_results_stay_where_their_runs_are_gone(
+    repeated: Reproduction, evidence: Evidence, smoked: Path, tmp_path: Path
 ) -> None:
-    assert repeated.loses(evidence) == []
-    elsewhere = Reproduction.open(paper, smoke(), RunStore(tmp_path / "runs"))
-    assert set(elsewhere.loses(evidence)) == set(evidence.runs)
-    assert elsewhere.loses(Evidence({})) == []
+    """Runs were made here and there, and the stores are not kept: what results tell of is done."""
+    elsewhere = replace(repeated, store=RunStore(tmp_path / "runs"), before=evidence)
+    now = elsewhere.standing(elsewhere.plans)
+    assert not now.left
+    assert now.recorded == now.done == set(elsewhere.plans)
+    assert elsewhere.carry_out(now, jobs=1).done == ()
+    elsewhere.collect().write(tmp_path / "results")
+    for name in EVIDENCE:
+        assert filecmp.cmp(smoked / name, tmp_path / "results" / name, shallow=False), name
+
+
+def test_results_are_added_to(repeated: Reproduction, evidence: Evidence, smoked: Path, tmp_path: Path) -> None:
+    """A store has the runs of one seed, and one of another: numbers of two runs are there, whoever has them."""
+    cells = [cell for cell in repeated.plans if cell.seed == 0 or cell == Cell("published", "soft", "all", 1, 1)]
+    pack(repeated.store, tmp_path / "packed", names=[repeated.plans[cell].name for cell in cells])
+    few = RunStore(tmp_path / "runs")
+    merge(few, [tmp_path / "packed"])
+    here = replace(repeated, store=few, before=evidence)
+    assert not here.standing(here.plans).left
+    here.collect().write(tmp_path / "results")
+    for name in EVIDENCE:
+        assert filecmp.cmp(smoked / name, tmp_path / "results" / name, shallow=False), name
+    alone = replace(here, before=Evidence({}))
+    assert len(alone.collect().runs) == len(cells)
+
+
+def test_results_of_a_run_without_all_its_numbers_do_not_count(
+    repeated: Reproduction, evidence: Evidence, tmp_path: Path
+) -> None:
+    few, soft = Cell("published", "sls", 5, 1, 0), Cell("published", "soft", "all", 1, 0)
+    names = {repeated.plans[few].name: "top_eigenvalue", repeated.plans[soft].name: "barrier"}
+    found = [one for one in evidence.findings if one.name != names.get(one.run) and one.name != names.get(one.other)]
+    before = Evidence(evidence.runs, evidence.about, found, evidence.histories, evidence.lines)
+    now = replace(repeated, store=RunStore(tmp_path / "runs"), before=before).standing(repeated.plans)
+    assert now.again[few] == "it was made without curvature of all items, curvature of disputed items"
+    others = {replace(soft, method=method, reorder=reorder) for method in ("sls", "soft") for reorder in (0, 500)}
+    assert set(now.left) == {few, *others}  # a line needs both its models, which are gone
+
+
+def test_results_that_are_planned_otherwise_by_now_are_left_out(repeated: Reproduction, evidence: Evidence) -> None:
     replanned = Evidence({f"x{run}": cell for run, cell in evidence.runs.items()})
-    assert elsewhere.loses(replanned) == []  # they are no longer planned so
+    here = replace(repeated, before=replanned)
+    assert not here.recorded.runs
+    assert here.stale == len(evidence.runs)
+    assert here.collect().runs == evidence.runs
+    assert repeated.stale == 0
 
 
 def test_results_of_another_paper_are_refused(smoked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -116,7 +116,9 @@ class Evidence:
         }
         self._numbers: dict[tuple[Any, ...], dict[Any, Finding]] = {}
         self._curves: dict[tuple[Any, ...], dict[Any, Curve]] = {}
+        self._by_run: dict[str, list[Finding]] = {}
         for found in self.findings:
+            self._by_run.setdefault(found.run, []).append(found)
             address, seeds = self._address(found)
             self._numbers.setdefault(address, {})[seeds] = found
         for line in self.lines:
@@ -197,7 +199,7 @@ class Evidence:
         return _under(self._curves, "one", name, cell, checkpoint, False, slice, where, other)
 
     def joined(self, other: Evidence) -> Evidence:
-        """Both; of a run that is in both, what the other says.
+        """Both; of a run that is in both, what the other says, and of two runs of which it knows one, what this says.
 
         >>> one, two = (Cell("published", "sls", "all", 1, seed) for seed in (0, 1))
         >>> rows = [{"cell": cell, "name": "kl", "value": 0.5, "checkpoint": "best"} for cell in (one, two)]
@@ -205,13 +207,19 @@ class Evidence:
         >>> both.numbers("kl", protocol="published", method="sls")
         {0: 0.5, 1: 0.5}
         """
-        mine = self.only(set(self.runs) - set(other.runs))
+        same = {run for run in self.runs if run in other.runs and self.about[run] == other.about[run]}
+
+        def stays(one: Finding | Line) -> bool:
+            """Not what the other says itself, and nothing of a training that has been made again since."""
+            runs = {one.run, one.other} & self.runs.keys()
+            return bool(runs - other.runs.keys()) and runs <= same | (self.runs.keys() - other.runs.keys())
+
         return Evidence(
-            {**mine.runs, **other.runs},
-            {**mine.about, **other.about},
-            [*mine.findings, *other.findings],
-            {**mine.histories, **other.histories},
-            [*mine.lines, *other.lines],
+            {**self.runs, **other.runs},
+            {**self.about, **other.about},
+            [*filter(stays, self.findings), *other.findings],
+            {**self.histories, **other.histories},
+            [*filter(stays, self.lines), *other.lines],
         )
 
     def only(self, runs: Collection[str]) -> Evidence:
@@ -223,6 +231,10 @@ class Evidence:
             self.histories,
             [one for one in self.lines if one.run in runs],
         )
+
+    def of(self, run: str) -> list[Finding]:
+        """The numbers of one run."""
+        return self._by_run.get(run, [])
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Leave it in ``folder``, four files; one content, one text, byte for byte."""

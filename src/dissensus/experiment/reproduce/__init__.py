@@ -18,8 +18,8 @@ From the evidence on (:mod:`dissensus.experiment.papers`, :mod:`dissensus.experi
 
 from __future__ import annotations
 
-from dissensus.experiment.papers import Paper
-from dissensus.experiment.reproduce.refusals import refuse_loss, refuse_without_gpu
+from dissensus.experiment.papers import Evidence, Paper
+from dissensus.experiment.reproduce.refusals import refuse_without_gpu
 from dissensus.experiment.reproduce.reproduction import Reproduction
 from dissensus.experiment.reproduce.setting import Setting, full, smoke
 from dissensus.experiment.reproduce.several import TRIED, Several, protocols_like
@@ -35,20 +35,24 @@ __all__ = [
     "full",
     "opened",
     "protocols_like",
-    "refuse_loss",
     "refuse_without_gpu",
     "smoke",
 ]
 
 
 def opened(
-    paper: Paper, store: RunStore, protocol: str | None = None, small: bool = False, look: str = "tf32"
+    paper: Paper,
+    store: RunStore,
+    protocol: str | None = None,
+    small: bool = False,
+    look: str = "tf32",
+    before: Evidence | None = None,
 ) -> Reproduction | Several:
     """A paper and what it is repeated on: one data set and model, or several; ``small`` for a test of everything.
 
-    ``look`` is the precision of products inside models on a GPU.
+    ``look`` is the precision of products inside models on a GPU. Runs that results tell of ``before`` count as done.
     """
     if paper.data:
-        return Reproduction.open(paper, smoke() if small else full(paper, look), store)
+        return Reproduction.open(paper, smoke() if small else full(paper, look), store, before)
     protocols = list(TRIED) if small and protocol is None else protocols_like(paper, protocol)
-    return Several.open(paper, store, protocols, small)
+    return Several.open(paper, store, protocols, small, before)

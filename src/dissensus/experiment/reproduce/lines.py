@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dissensus.base.errors import StoreError, require
 from dissensus.base.files import written_whole
-from dissensus.experiment.papers import Cell, Paper
+from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.experiment.plan import Plan
 from dissensus.records import RunStore
 
@@ -107,9 +107,11 @@ def _joined(a: Cell, b: Cell) -> bool:
     return between or (a.method == b.method and a.reorder != b.reorder)
 
 
-def drawn(line: Line, plans: Mapping[Cell, Plan], store: RunStore) -> bool:
-    """Whether its numbers are there, with either of its runs."""
+def drawn(line: Line, plans: Mapping[Cell, Plan], store: RunStore, recorded: Evidence) -> bool:
+    """Whether its numbers are there, with either of its runs, or in results."""
     names = [plans[cell].name for cell in (line.first, line.second)]
+    if any(one.name == "barrier" and one.other == names[1] for one in recorded.of(names[0])):
+        return True
     return all(name in store for name in names) and any(
         one.name == "barrier" and one.other == other
         for name, other in (names, reversed(names))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dissensus.diagnostics.findings import correlated, estimated
 from dissensus.experiment.pairs import LAST_BLOCK
-from dissensus.experiment.papers import Cell, Paper
+from dissensus.experiment.papers import Cell, Finding, Paper
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.lines import Line, Models, lines_of
 from dissensus.experiment.reproduce.setting import Effort, outside_images
@@ -82,13 +82,17 @@ class Look:
 
     def lacks(self, run: StoredRun) -> list[str]:
         """What a run should have beside it, had this been looked for in it, and has not: a word each."""
-        numbers = {(one.name, one.slice, one.other) for one in run.diagnostics() if one.weights == "best"}
-        wanted = {f"curvature of {part} items": ("top_eigenvalue", part, "") for part in self.curvature}
-        wanted |= {f"scores of {name}": ("energy_auroc", "all", name) for name in self.outside}
-        lost = [word for word, subject in wanted.items() if subject not in numbers]
+        lost = self.lacks_numbers(one for one in run.diagnostics() if one.weights == "best")
         kept = [name for name in ("gradient_variance", "features", "maps", "train_logits") if getattr(self, name)]
         held = _names(run) if kept else set()
         return lost + [name.replace("_", " ") for name in kept if f"best_{name}" not in held]
+
+    def lacks_numbers(self, found: Iterable[Diagnosis | Finding]) -> list[str]:
+        """The same, of the numbers alone: those that are there, in a store or in results."""
+        numbers = {(one.name, one.slice, one.other) for one in found}
+        wanted = {f"curvature of {part} items": ("top_eigenvalue", part, "") for part in self.curvature}
+        wanted |= {f"scores of {name}": ("energy_auroc", "all", name) for name in self.outside}
+        return [word for word, subject in wanted.items() if subject not in numbers]
 
     def _curvature(self, subject: Subject, inputs: Any, precision: str) -> Found:
         from dissensus.diagnostics.card import sharpness

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 
@@ -32,10 +32,11 @@ class Reproduction:
     setting: Setting
     data: Dataset
     store: RunStore
+    before: Evidence = field(default_factory=lambda: Evidence({}))  # what results tell of already
 
     @classmethod
-    def open(cls, paper: Paper, setting: Setting, store: RunStore) -> Reproduction:
-        return cls(paper, setting, setting.source.load(), store)
+    def open(cls, paper: Paper, setting: Setting, store: RunStore, before: Evidence | None = None) -> Reproduction:
+        return cls(paper, setting, setting.source.load(), store, before or Evidence({}))
 
     @cached_property
     def plans(self) -> dict[Cell, Plan]:
@@ -54,6 +55,17 @@ class Reproduction:
             return None
         places = {str(item): place for place, item in enumerate(self.data.votes.items)}
         return self.data.labels[[places[item] for item in run.predictions["ids"]]]
+
+    @cached_property
+    def recorded(self) -> Evidence:
+        """Of what results tell, that which is still planned so."""
+        names = {cell: plan.name for cell, plan in self.plans.items()}
+        return self.before.only({run for run, cell in self.before.runs.items() if names.get(cell, run) == run})
+
+    @property
+    def stale(self) -> int:
+        """How many runs results tell of that are planned otherwise by now: of another recipe, model or version."""
+        return len(self.before.runs) - len(self.recorded.runs)
 
     def runs(self) -> dict[Cell, StoredRun]:
         """Of the trainings, those that are in the store."""
@@ -88,7 +100,8 @@ class Reproduction:
 
     def standing(self, cells: Iterable[Cell]) -> Standing:
         """How far these trainings are."""
-        return standing({cell: self.plans[cell] for cell in cells}, self.looks, self.paper, self.store)
+        plans = {cell: self.plans[cell] for cell in cells}
+        return standing(plans, self.looks, self.paper, self.store, self.recorded)
 
     def times(self, now: Standing) -> Times:
         return times(now, self.store)
@@ -115,7 +128,7 @@ class Reproduction:
                 say(f"{name_of(cell)} is made again: {why}")
             self.store.remove(now.plans[cell].name)
         later = set(self._postponed(now, budget))
-        chosen = [plan for cell, plan in now.plans.items() if cell not in later]
+        chosen = [plan for cell, plan in now.plans.items() if cell not in later | now.recorded]
         protocols = {plan.name: cell.protocol for cell, plan in now.plans.items()}
 
         def named(event: Event) -> Event:
@@ -147,7 +160,7 @@ class Reproduction:
         waiting = set()
         for line in lines_of(self.plans, self.paper):
             names = {self.plans[cell].name for cell in (line.first, line.second)}
-            if names & kept and not drawn(line, self.plans, self.store):
+            if names & kept and not drawn(line, self.plans, self.store, self.recorded):
                 waiting |= names
         for run in kept - waiting:
             models.forget(run)
@@ -167,16 +180,11 @@ class Reproduction:
             else:
                 spent += seconds or 0.0
 
-    def loses(self, before: Evidence) -> list[str]:
-        """Runs that results tell of, that are still planned so, and of which :meth:`collect` would find nothing."""
-        planned = {plan.name for plan in self.plans.values()}
-        return [run for run in before.runs if run in planned and run not in self.store]
-
-    def collect(self, before: Evidence | None = None) -> Evidence:
-        """What was measured in all runs of the paper that are in the store, and nothing that was ``before``."""
+    def collect(self) -> Evidence:
+        """What was measured in all runs of the paper that are in the store, and what results tell of others."""
         from dissensus.experiment.reproduce.collect import collect
 
-        return collect(self)
+        return self.recorded.joined(collect(self))
 
 
 def name_of(cell: Cell) -> str:

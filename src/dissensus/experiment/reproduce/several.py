@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from dissensus.base.errors import InputError, unknown
@@ -32,22 +32,37 @@ class Several:
     paper: Paper
     parts: Mapping[str, Reproduction]  # by protocol
     store: RunStore
+    before: Evidence = field(default_factory=lambda: Evidence({}))  # what results tell of already
 
     @classmethod
-    def open(cls, paper: Paper, store: RunStore, protocols: Collection[str], small: bool = False) -> Several:
+    def open(
+        cls,
+        paper: Paper,
+        store: RunStore,
+        protocols: Collection[str],
+        small: bool = False,
+        before: Evidence | None = None,
+    ) -> Several:
         """Of these protocols; ``small`` with a small model on embedded data, and few seeds."""
+        before = before or Evidence({})
         sources = {name: SMALL if small else Source(name=paper.protocols[name].data) for name in protocols}
         loaded = {source.name: source.load() for source in {one.name: one for one in sources.values()}.values()}
         parts = {}
         for name, source in sources.items():
             data = loaded[source.name]
             setting = small_setting(name) if small else full_setting(paper.protocols[name], source, data)
-            parts[name] = Reproduction(paper.under([name]), setting, data, store)
-        return cls(paper, parts, store)
+            told = before.only({run for run, cell in before.runs.items() if cell.protocol == name})
+            parts[name] = Reproduction(paper.under([name]), setting, data, store, told)
+        return cls(paper, parts, store, before)
 
     @cached_property
     def plans(self) -> dict[Cell, Plan]:
         return {cell: plan for part in self.parts.values() for cell, plan in part.plans.items()}
+
+    @property
+    def stale(self) -> int:
+        """How many runs results tell of that are planned otherwise by now."""
+        return sum(part.stale for part in self.parts.values())
 
     def runs(self) -> dict[Cell, StoredRun]:
         """Of the trainings, those that are in the store."""
@@ -78,6 +93,7 @@ class Several:
             {name: look for one in several for name, look in one.looks.items()},
             frozenset(cell for one in several for cell in one.done),
             {cell: why for one in several for cell, why in one.again.items()},
+            frozenset(cell for one in several for cell in one.recorded),
         )
 
     def left(self, now: Standing) -> Left:
@@ -120,18 +136,9 @@ class Several:
             )
         return made
 
-    def loses(self, before: Evidence) -> list[str]:
-        """None: what was there before stays."""
-        return []
-
-    def collect(self, before: Evidence | None = None) -> Evidence:
-        """What was measured in all runs of the paper that are in the store, and what was ``before``.
-
-        Of that, runs that are no longer planned so are left out.
-        """
-        found = before or Evidence({})
-        names = {cell: plan.name for cell, plan in self.plans.items()}
-        found = found.only({run for run, cell in found.runs.items() if names.get(cell, run) == run})
+    def collect(self) -> Evidence:
+        """What was measured in all runs of the paper that are in the store, and what results tell of others."""
+        found = self.before.only({run for run, cell in self.before.runs.items() if cell.protocol not in self.parts})
         for part in self.parts.values():
             found = found.joined(part.collect())
         return found

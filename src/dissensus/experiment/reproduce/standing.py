@@ -11,7 +11,7 @@ from typing import Any
 
 from dissensus.base.errors import StoreError
 from dissensus.experiment.budget import kind_of
-from dissensus.experiment.papers import Cell, Paper
+from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.lines import Models, drawn, lines_of
 from dissensus.experiment.reproduce.look import Look
@@ -28,22 +28,31 @@ class Standing:
     looks: Mapping[str, Look]  # by run
     done: frozenset[Cell]
     again: Mapping[Cell, str]  # runs that are there, but must be made again, and why
+    recorded: frozenset[Cell] = frozenset()  # of those that are done, those that results tell of and the store does not
 
     @property
     def left(self) -> list[Cell]:
         return [cell for cell in self.plans if cell not in self.done]
 
 
-def standing(plans: Mapping[Cell, Plan], looks: Mapping[str, Look], paper: Paper, store: RunStore) -> Standing:
-    """Look at the store. What is there counts as done if it has all that should have been found in it."""
-    there = {cell: plan.name for cell, plan in plans.items() if plan.name in store}
+def standing(
+    plans: Mapping[Cell, Plan], looks: Mapping[str, Look], paper: Paper, store: RunStore, recorded: Evidence
+) -> Standing:
+    """Look at the store, and at results. What is there counts as done if it has all that should have been found in it.
+
+    Of a run that only results tell of, what is computed later from what it kept is taken to be there.
+    """
+    stored = {cell for cell, plan in plans.items() if plan.name in store}
+    there = {cell: plan.name for cell, plan in plans.items() if cell in stored or plan.name in recorded.runs}
     again: dict[Cell, str] = {}
     for cell, name in there.items():
-        if (look := looks.get(name)) is not None and (lost := look.lacks(store.read(name))):
-            again[cell] = f"it was made without {', '.join(lost)}"
+        if (look := looks.get(name)) is not None:
+            lost = look.lacks(store.read(name)) if cell in stored else look.lacks_numbers(recorded.of(name))
+            if lost:
+                again[cell] = f"it was made without {', '.join(lost)}"
     models = Models.beside(store)
     lines = lines_of(plans, paper)
-    whole = {line for line in lines if drawn(line, plans, store)}
+    whole = {line for line in lines if drawn(line, plans, store, recorded)}
     known = -1
     while len(again) > known:  # a model that is made again is another one, so its lines to others are drawn again too
         known = len(again)
@@ -56,7 +65,8 @@ def standing(plans: Mapping[Cell, Plan], looks: Mapping[str, Look], paper: Paper
                     again.setdefault(cell, "its weights are gone, and a model that is still to be made needs them")
             if ends <= there.keys() and not ends & again.keys():
                 again[line.second] = f"nobody drew the line to it from {line.first.method}"  # a look that failed
-    return Standing(plans, looks, frozenset(there.keys() - again.keys()), again)
+    done = frozenset(there.keys() - again.keys())
+    return Standing(plans, looks, done, again, done - stored)
 
 
 @dataclass(frozen=True)
