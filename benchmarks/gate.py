@@ -1,8 +1,8 @@
 """May bf16 stand for TF32? Judges runs that were made on a GPU; trains nothing.
 
-    dissensus compare benchmarks/gate.toml --recipe precision=tf32 --store STORE --budget 9m     # 24 runs
-    dissensus compare benchmarks/gate.toml --recipe precision=bf16 --store STORE --budget 9m     # 24 runs
-    python benchmarks/gate.py STORE                 # or archives of `dissensus runs pack`; several are fine
+    python benchmarks/make_runs.py gate --precision tf32 --store STORE --budget 9m     # 24 runs
+    python benchmarks/make_runs.py gate --precision bf16 --store STORE --budget 9m     # 24 runs
+    python benchmarks/gate.py benchmarks/results/runs/gate.json   # or a store, or archives; several are fine
 
 The rule, written before the runs were made
 -------------------------------------------
@@ -54,7 +54,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from stored_runs import CHECKPOINTS, HERE, Key, Scores, asked_for, find, gathered, scores_of, table, tell, write
+from stored_runs import CHECKPOINTS, HERE, Key, Scores, asked_for, find, gathered, table, tell, write
 
 from dissensus.stats import equivalence
 
@@ -195,29 +195,28 @@ def show(result: Mapping[str, Any]) -> None:
 
 def commands(more: bool) -> list[str]:
     """What made the runs."""
-    first = [f"dissensus compare benchmarks/{PLAN} --recipe precision={p} --store STORE" for p in PRECISIONS]
+    first = [f"python benchmarks/make_runs.py gate --precision {p} --store STORE" for p in PRECISIONS]
     seeds = ",".join(map(str, MORE_SEEDS))
     return first + ([f"{command} --seeds {seeds}" for command in first] if more else [])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sources", nargs="+", help="run stores, archives, folders of archives")
+    parser.add_argument("sources", nargs="+", help="files of scores, run stores, archives, folders of archives")
     parser.add_argument("--more", action="store_true", help="the second look, with seeds 106 to 111 as well")
     parser.add_argument("--init", default="he", help="how the convolutions begin: he, or torch as in the first runs")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "gate.json")
     given = parser.parse_args(arguments)
     seeds = SEEDS + MORE_SEEDS if given.more else SEEDS
     asked = {key: plan for p in PRECISIONS for key, plan in asked_for(PLAN, p, seeds, given.init).items()}
-    with gathered(given.sources) as runs:
-        chosen = find(runs, asked)
-        found = {key: scores_of(run) for key, run in chosen.items()}
-        result = second_look(found) if given.more else judge(found, SEEDS)
-        result["runs"] = by_run(found, {key: run.name for key, run in chosen.items()})
-        show(result)
-        options = ["--more"] * given.more + ["--init torch"] * (given.init == "torch")
-        command = " ".join(["python benchmarks/gate.py", *options, "STORE"])
-        write(given.out, result, [run.about for run in chosen.values()], command, commands(given.more))
+    chosen = find(gathered(given.sources), asked)
+    found = {key: run.scores for key, run in chosen.items()}
+    result = second_look(found) if given.more else judge(found, SEEDS)
+    result["runs"] = by_run(found, {key: run.name for key, run in chosen.items()})
+    show(result)
+    options = ["--more"] * given.more + ["--init torch"] * (given.init == "torch")
+    command = " ".join(["python benchmarks/gate.py", *options, "SCORES"])
+    write(given.out, result, [run.about for run in chosen.values()], command, commands(given.more))
 
 
 if __name__ == "__main__":

@@ -33,10 +33,9 @@ from statistics import mean, stdev
 from typing import Any
 
 from sanity import judge, published
-from stored_runs import HERE, begins, gathered, scores_of, table, tell, write
+from stored_runs import HERE, Measured, begins, gathered, table, tell, write
 
 from dissensus.experiment import Plan
-from dissensus.records import StoredRun
 
 WAYS = ("torch", "he")
 SEEDS = (100, 101, 102, 103, 104, 105)
@@ -44,9 +43,9 @@ METRICS = ("soft_nll", "accuracy")
 CLOSE = 1.0  # sums of z² that differ by less are alike
 
 
-def ways(runs: Sequence[StoredRun]) -> dict[str, dict[int, StoredRun]]:
+def ways(runs: Sequence[Measured]) -> dict[str, dict[int, Measured]]:
     """The runs that are asked for, by the way they begin and their seed; those that are missing end the program."""
-    found: dict[str, dict[int, StoredRun]] = {way: {} for way in WAYS}
+    found: dict[str, dict[int, Measured]] = {way: {} for way in WAYS}
     for run in runs:
         plan = run.plan
         asked = plan["method"] == "soft" and plan["votes"] == "all" and plan["split"]["select"] == 0
@@ -66,36 +65,33 @@ def choose(rows: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sources", nargs="+", help="run stores, archives, folders of archives")
+    parser.add_argument("sources", nargs="+", help="files of scores, run stores, archives, folders of archives")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "init.json")
     given = parser.parse_args(arguments)
     told = published()["soft"]
     shown = table("begins", "metric", "ours", "published", "z")
-    with gathered(given.sources) as runs:
-        chosen = ways(runs)
-        rows: dict[str, dict[str, Any]] = {}
-        listed = []
-        for way, by_seed in chosen.items():
-            scores = {seed: scores_of(run)["best"] for seed, run in by_seed.items()}
-            first = [float(run.history["train_loss"][0]) for run in by_seed.values()]
-            rows[way] = {metric: judge([s[metric] for s in scores.values()], told[metric], 10) for metric in METRICS}
-            listed += [
-                {"run": by_seed[seed].name, "init": way, "seed": seed, "first_loss": loss}
-                | {metric: scores[seed][metric] for metric in METRICS}
-                for (seed, loss) in zip(by_seed, first, strict=True)
-            ]
-            for metric, row in rows[way].items():
-                ours = f"{row['ours']:.4f} ± {row['ours_sd']:.4f}"
-                shown.add_row(
-                    way, metric, ours, f"{row['published']:.4f} ± {row['published_sd']:.4f}", f"{row['z']:+.1f}"
-                )
-            shown.add_row(way, "loss of the first epoch", f"{mean(first):.4f} ± {stdev(first):.4f}", "-", "-")
-        result = {"choice": choose(rows), "ways": rows, "runs": listed}
-        tell(shown)
-        tell(f"The rule chooses: [bold]{result['choice']}[/]")
-        about = [run.about for by_seed in chosen.values() for run in by_seed.values()]
-        made_by = ["dissensus compare benchmarks/init.toml --store STORE", "the same with init = torch"]
-        write(given.out, result, about, "python benchmarks/init.py STORE", made_by)
+    chosen = ways(gathered(given.sources))
+    rows: dict[str, dict[str, Any]] = {}
+    listed = []
+    for way, by_seed in chosen.items():
+        scores = {seed: run.scores["best"] for seed, run in by_seed.items()}
+        first = [run.first_loss for run in by_seed.values()]
+        rows[way] = {metric: judge([s[metric] for s in scores.values()], told[metric], 10) for metric in METRICS}
+        listed += [
+            {"run": by_seed[seed].name, "init": way, "seed": seed, "first_loss": loss}
+            | {metric: scores[seed][metric] for metric in METRICS}
+            for (seed, loss) in zip(by_seed, first, strict=True)
+        ]
+        for metric, row in rows[way].items():
+            ours = f"{row['ours']:.4f} ± {row['ours_sd']:.4f}"
+            shown.add_row(way, metric, ours, f"{row['published']:.4f} ± {row['published_sd']:.4f}", f"{row['z']:+.1f}")
+        shown.add_row(way, "loss of the first epoch", f"{mean(first):.4f} ± {stdev(first):.4f}", "-", "-")
+    result = {"choice": choose(rows), "ways": rows, "runs": listed}
+    tell(shown)
+    tell(f"The rule chooses: [bold]{result['choice']}[/]")
+    about = [run.about for by_seed in chosen.values() for run in by_seed.values()]
+    made_by = ["dissensus compare benchmarks/init.toml --store STORE", "the same with init = torch"]
+    write(given.out, result, about, "python benchmarks/init.py STORE", made_by)
 
 
 if __name__ == "__main__":

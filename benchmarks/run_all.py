@@ -23,7 +23,7 @@ ON_A_GPU = {
     "peers.py": ("--repeats", "3"),
     "curvature.py": ("--out", str(HERE / "results" / "curvature.json")),
 }
-OF_RUNS = ("gate.py", "init.py", "sanity.py", "spread.py")
+OF_RUNS = ("gate.py", "init.py", "sanity.py", "spread.py", "make_runs.py")
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
         if script not in scripts:
             print(f"--- {script}: left out, it needs a GPU")
     for script in OF_RUNS:
-        print(f"--- {script}: left out, it judges runs that are made on a GPU; it says how")
+        print(f"--- {script}: left out, it is about runs that are made on a GPU; it says how")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Do our runs have the published means? Judges runs that were made on a GPU; trains nothing.
 
-    dissensus compare benchmarks/sanity.toml --recipe precision=bf16 --store STORE --budget 9m     # 24 runs
-    python benchmarks/sanity.py STORE               # or archives of `dissensus runs pack`; several are fine
+    python benchmarks/make_runs.py sanity --precision bf16 --store STORE --budget 9m     # 24 runs, 8 of them the gate's
+    python benchmarks/sanity.py benchmarks/results/runs/sanity.json   # or a store, or archives; several are fine
 
 The rule, written before the runs were made
 -------------------------------------------
@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from stored_runs import HERE, Scores, asked_for, find, gathered, scores_of, table, tell, write
+from stored_runs import HERE, Scores, asked_for, find, gathered, table, tell, write
 
 from dissensus.experiment.papers import read_paper
 
@@ -111,27 +111,26 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sources", nargs="+", help="run stores, archives, folders of archives")
+    parser.add_argument("sources", nargs="+", help="files of scores, run stores, archives, folders of archives")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "sanity.json")
     given = parser.parse_args(arguments)
-    with gathered(given.sources) as runs:
-        chosen = find(runs, asked_for(PLAN, PRECISION))
-        found: dict[str, dict[int, Scores]] = {}
-        for (method, _, seed, _), run in chosen.items():
-            found.setdefault(method, {})[seed] = scores_of(run)
-        rows = judge_all(found)
-        show(rows)
-        result = {
-            "rows": rows,
-            "runs": [
-                {"run": chosen[method, "all", seed, PRECISION].name, "method": method, "seed": seed}
-                | {metric: value for metric in METRICS if math.isfinite(value := scores["best"][metric])}
-                for method, by_seed in found.items()
-                for seed, scores in by_seed.items()
-            ],
-        }
-        made_by = [f"dissensus compare benchmarks/{PLAN} --recipe precision={PRECISION} --store STORE"]
-        write(given.out, result, [run.about for run in chosen.values()], "python benchmarks/sanity.py STORE", made_by)
+    chosen = find(gathered(given.sources), asked_for(PLAN, PRECISION))
+    found: dict[str, dict[int, Scores]] = {}
+    for (method, _, seed, _), run in chosen.items():
+        found.setdefault(method, {})[seed] = run.scores
+    rows = judge_all(found)
+    show(rows)
+    result = {
+        "rows": rows,
+        "runs": [
+            {"run": chosen[method, "all", seed, PRECISION].name, "method": method, "seed": seed}
+            | {metric: value for metric in METRICS if math.isfinite(value := scores["best"][metric])}
+            for method, by_seed in found.items()
+            for seed, scores in by_seed.items()
+        ],
+    }
+    made_by = [f"python benchmarks/make_runs.py sanity --precision {PRECISION} --store STORE"]
+    write(given.out, result, [run.about for run in chosen.values()], "python benchmarks/sanity.py SCORES", made_by)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """How much does a run scatter when it is made again, and is it another beside seven others? Trains nothing.
 
-    dissensus compare benchmarks/spread.toml --seeds 100,101,102,103 --width 1 --store ALONE-1     # 4 runs
-    ...                                                                        # again into ALONE-2 and ALONE-3
-    dissensus compare benchmarks/spread.toml --width 8 --store BESIDE          # 8 runs
-    python benchmarks/spread.py ALONE-1 ALONE-2 ALONE-3 BESIDE                 # stores, or archives of them
+    python benchmarks/make_runs.py spread --seeds 100,101,102,103 --width 1 --store ALONE-1 --scores ALONE-1.json
+    ...                                                        # 4 runs; again into ALONE-2 and ALONE-3
+    python benchmarks/make_runs.py spread --width 8 --store BESIDE --scores BESIDE.json     # 8 runs
+    python benchmarks/spread.py ALONE-1.json ALONE-2.json ALONE-3.json BESIDE.json          # or stores, or archives
 
 There is no rule: it is measured and reported. Runs of one name in several sources are one plan trained several times.
 Those made at width 1 were alone, the others beside as many as their width says. For soft NLL and accuracy at the best
@@ -25,9 +25,7 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
-from stored_runs import CHECKPOINTS, HERE, Scores, gathered, scores_of, table, tell, write
-
-from dissensus.records import StoredRun
+from stored_runs import CHECKPOINTS, HERE, Measured, Scores, gathered, table, tell, write
 
 METRICS = ("soft_nll", "accuracy")
 CHANGE = {"beside_minus_alone": "+.5f", "se_from_spread": ".5f"}  # how they are shown
@@ -35,24 +33,23 @@ CHANGE = {"beside_minus_alone": "+.5f", "se_from_spread": ".5f"}  # how they are
 
 @dataclass(frozen=True)
 class Repetition:
-    """A plan trained once more; the numbers are kept, since a source's runs are gone when the next one is read."""
+    """A plan trained once more."""
 
     run: str
     width: int
     about: Mapping[str, Any]
     plan: Mapping[str, Any]
     scores: Scores
-    logits: np.ndarray
+    logits: str  # a digest
 
     @classmethod
-    def of(cls, run: StoredRun) -> Repetition:
+    def of(cls, run: Measured) -> Repetition:
         width = run.about.get("width")
         if not isinstance(width, int):
             raise SystemExit(f"run {run.name} does not tell how many were trained side by side; make it again.")
-        scores = scores_of(run)
-        if not all(np.isfinite(scores[checkpoint]["soft_nll"]) for checkpoint in CHECKPOINTS):
+        if not all(np.isfinite(run.scores[checkpoint]["soft_nll"]) for checkpoint in CHECKPOINTS):
             raise SystemExit(f"run {run.name} has diverged; there is no spread of its numbers.")
-        return cls(run.name, width, run.about, run.plan, scores, run.predictions["last_logits"])
+        return cls(run.name, width, run.about, run.plan, run.scores, run.last_logits)
 
 
 Plans = Mapping[str, Sequence[Repetition]]
@@ -62,11 +59,10 @@ def repeated(sources: Sequence[str | Path]) -> dict[str, list[Repetition]]:
     """By name, the repetitions of the plans that were trained alone at least twice; a run given twice is one."""
     found: dict[str, list[Repetition]] = {}
     for source in sources:
-        with gathered([source]) as runs:
-            for one in map(Repetition.of, runs):
-                known = found.setdefault(one.run, [])
-                if all(one.about != other.about for other in known):  # the seconds alone tell two trainings apart
-                    known.append(one)
+        for one in map(Repetition.of, gathered([source])):
+            known = found.setdefault(one.run, [])
+            if all(one.about != other.about for other in known):  # the seconds alone tell two trainings apart
+                known.append(one)
     chosen = {name: ones for name, ones in found.items() if sum(one.width == 1 for one in ones) > 1}
     if not chosen:
         raise SystemExit("no run is there twice at width 1; give the stores of at least two repetitions.")
@@ -100,7 +96,7 @@ def measure(plans: Plans, checkpoint: str, metric: str) -> dict[str, Any]:
 def same_bits(plans: Plans) -> dict[str, int]:
     """How many pairs of repetitions alone there are, and how many of them agree to the last bit."""
     pairs = [
-        np.array_equal(one.logits, other.logits)
+        one.logits == other.logits
         for ones in plans.values()
         for i, one in enumerate(ones)
         for other in ones[:i]
@@ -139,10 +135,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     show(result)
     made_by = [
-        "dissensus compare benchmarks/spread.toml --seeds 100,101,102,103 --width 1 --store ALONE-N",
-        "dissensus compare benchmarks/spread.toml --width 8 --store BESIDE",
+        "python benchmarks/make_runs.py spread --seeds 100,101,102,103 --width 1 --store ALONE-N --scores ALONE-N.json",
+        "python benchmarks/make_runs.py spread --width 8 --store BESIDE --scores BESIDE.json",
     ]
-    command = "python benchmarks/spread.py ALONE-1 ALONE-2 ALONE-3 BESIDE"
+    command = "python benchmarks/spread.py ALONE-1.json ALONE-2.json ALONE-3.json BESIDE.json"
     write(given.out, result, [one.about for one in everything], command, made_by)
 
 

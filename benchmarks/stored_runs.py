@@ -1,14 +1,18 @@
 """Runs that a GPU machine handed over, found by what their plans say; for the scripts that judge them. No training.
 
-Sources are run stores, archives that ``dissensus runs pack`` made, and folders of such archives.
+Sources are run stores, archives that ``dissensus runs pack`` made, folders of such archives, and files of scores, which
+``make_runs.py`` writes: all that the judges ask of a run, and none of the votes that a store has beside it. So these
+can be kept with the results.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from dissensus.base.files import written_whole
 from dissensus.evaluation import records_of
 from dissensus.experiment import Comparison, Plan
 from dissensus.experiment.defaults import DEFAULTS
@@ -31,9 +36,38 @@ Key = tuple[str, int | str, int, str]  # method, votes an item, seed, precision
 Scores = dict[str, dict[str, float]]  # by checkpoint and metric
 
 
-@contextmanager
-def gathered(sources: Iterable[str | Path]) -> Iterator[list[StoredRun]]:
+@dataclass(frozen=True)
+class Measured:
+    """What the judges ask of a run, and nothing that its votes could be read from."""
+
+    name: str
+    plan: dict[str, Any]
+    about: dict[str, Any]
+    scores: Scores  # against the votes, without a temperature
+    first_loss: float  # mean training loss of the first epoch
+    last_logits: str  # a digest
+
+    @classmethod
+    def of(cls, run: StoredRun) -> Measured:
+        logits = hashlib.sha256(run.predictions["last_logits"].tobytes()).hexdigest()[:16]
+        return cls(run.name, run.plan, run.about, _scores(run), float(run.history["train_loss"][0]), logits)
+
+
+def gathered(sources: Iterable[str | Path]) -> list[Measured]:
     """The runs of all sources. One run with two sets of numbers is refused: nobody should choose between them."""
+    found: dict[str, Measured] = {}
+    files = [Path(source) for source in sources]
+    stores = [path for path in files if path.suffix != ".json"]
+    other = set()
+    for run in [*(run for path in files if path.suffix == ".json" for run in read_scores(path)), *_stored(stores)]:
+        if found.setdefault(run.name, run).last_logits != run.last_logits:
+            other.add(run.name)
+    if other:
+        raise SystemExit(f"in two sources with other numbers: {', '.join(sorted(other))}. Give one source of each.")
+    return [found[name] for name in sorted(found)]
+
+
+def _stored(sources: Sequence[Path]) -> list[Measured]:
     with tempfile.TemporaryDirectory(prefix="dissensus-") as room:
         store = RunStore(room)
         merged = merge(store, sources, lambda plan: Plan.from_dict(plan).name)
@@ -41,7 +75,36 @@ def gathered(sources: Iterable[str | Path]) -> Iterator[list[StoredRun]]:
             raise SystemExit("\n".join(merged.problems))
         if merged.other:
             raise SystemExit(f"in two sources with other numbers: {', '.join(merged.other)}. Give one source of each.")
-        yield [store.read(name) for name in store.names()]
+        return [Measured.of(store.read(name)) for name in store.names()]
+
+
+def write_scores(runs: Iterable[Measured], path: Path) -> None:
+    """A file of scores; numbers that are not finite, since a run diverged, are null."""
+    told = [asdict(run) | {"scores": _swapped(run.scores, _or_null)} for run in sorted(runs, key=lambda run: run.name)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(path) as part:
+        part.write_text(json.dumps(told, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read_scores(path: Path) -> list[Measured]:
+    """What :func:`write_scores` wrote."""
+    try:
+        rows = json.loads(path.read_text("utf-8"))
+        return [Measured(**row | {"scores": _swapped(row["scores"], _or_nan)}) for row in rows]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise SystemExit(f"{path} is no file of scores ({error}).") from None
+
+
+def _swapped(scores: Mapping[str, Mapping[str, Any]], change: Any) -> dict[str, dict[str, Any]]:
+    return {at: {metric: change(value) for metric, value in told.items()} for at, told in scores.items()}
+
+
+def _or_null(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def asked_for(
@@ -72,9 +135,9 @@ def asked_for(
     return {key_of(plan): _without_data(plan) for plan in plans}
 
 
-def find(runs: Iterable[StoredRun], asked: Mapping[Key, dict[str, Any]]) -> dict[Key, StoredRun]:
+def find(runs: Iterable[Measured], asked: Mapping[Key, dict[str, Any]]) -> dict[Key, Measured]:
     """The run of every plan that was asked for; those that are missing are named, and end the program."""
-    found: dict[Key, StoredRun] = {}
+    found: dict[Key, Measured] = {}
     data = set()
     for run in runs:
         plan = Plan.from_dict(run.plan)
@@ -92,8 +155,7 @@ def key_of(plan: Plan) -> Key:
     return plan.method, plan.votes, plan.seeds.split, plan.recipe.precision
 
 
-def scores_of(run: StoredRun) -> Scores:
-    """Every metric against the votes at both checkpoints, without a temperature."""
+def _scores(run: StoredRun) -> Scores:
     scores: Scores = {checkpoint: {} for checkpoint in CHECKPOINTS}
     for record in records_of(run):
         if not record.tempered and record.against == "human":

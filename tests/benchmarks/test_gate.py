@@ -142,7 +142,7 @@ def test_from_two_sources_to_the_file(gate: ModuleType, add: Callable, tmp_path:
     assert told["result"]["verdict"] == "passed"
     assert "The gate, seeds 100 to 105: passed" in capsys.readouterr().out
     assert told["runs_made_on"]["device"] == ["NVIDIA H200"]
-    assert told["runs_made_by"][1].startswith("dissensus compare benchmarks/gate.toml --recipe precision=bf16")
+    assert told["runs_made_by"][1].startswith("python benchmarks/make_runs.py gate --precision bf16")
     assert len(told["result"]["runs"]) == 48
     (soft,) = [
         run
@@ -176,7 +176,7 @@ def test_how_convolutions_begin_is_told_by_the_version_or_the_option(gate: Modul
     with pytest.raises(SystemExit, match="48 of 48 runs are missing"):
         gate.main([str(old.path), *out])
     gate.main(["--init", "torch", str(old.path), *out])
-    assert json.loads((tmp_path / "gate.json").read_text())["command"].endswith("gate.py --init torch STORE")
+    assert json.loads((tmp_path / "gate.json").read_text())["command"].endswith("gate.py --init torch SCORES")
     gate.main([str(asked.path), *out])
 
 

@@ -22,7 +22,7 @@ def test_what_needs_a_gpu_is_named_where_there_is_none(gpu: bool, monkeypatch: p
     assert ("ladder.py" in ran) is ("peers.py" in ran) is gpu
     assert ("--- ladder.py: left out, it needs a GPU" in out) is not gpu
     assert "gate.py" not in ran
-    assert "--- gate.py: left out, it judges runs" in out
+    assert "--- gate.py: left out, it is about runs" in out
 
 
 def test_every_benchmark_is_known() -> None:

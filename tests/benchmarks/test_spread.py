@@ -22,7 +22,7 @@ def spread() -> ModuleType:
 
 def repetition(spread: ModuleType, name: str, width: int, nll: float, logits: float = 0.0):
     scores = {checkpoint: {"soft_nll": nll, "accuracy": 0.9} for checkpoint in ("best", "last")}
-    return spread.Repetition(name, width, {"seconds": nll}, {}, scores, np.full(3, logits))
+    return spread.Repetition(name, width, {"seconds": nll}, {}, scores, str(logits))
 
 
 def test_pooled_sd_is_the_root_of_the_mean_within_plans(spread: ModuleType) -> None:
