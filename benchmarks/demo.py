@@ -33,7 +33,7 @@ def main(names: Sequence[str]) -> None:
             store = [] if command == ["demo"] else ["--store", f"{folder}/runs"]
             start = time.perf_counter()
             done = subprocess.run(
-                [sys.executable, "-m", "dissensus.cli", *command, "--out", folder, *store, "--json"],
+                [sys.executable, "-m", "dissensus", *command, "--out", folder, *store, "--json"],
                 cwd=ROOT,
                 stdout=subprocess.PIPE,
                 check=True,

@@ -68,7 +68,7 @@ def test_a_store_that_cannot_be_written_ends_it(run, own_data, jobs):
 def test_a_stopped_comparison_goes_on_where_it_was(run, own_data, number, code):
     # one job: that workers stop, too, is shown in tests/experiment/test_sweep.py, and each takes seconds to start
     arguments = ["compare", *OWN, "--methods", "soft", "--seeds", "3", "--epochs", "150", "--jobs", "1"]
-    command = [sys.executable, "-m", "dissensus.cli", *arguments]
+    command = [sys.executable, "-m", "dissensus", *arguments]
     heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # who starts tests in the background has it ignored
     with subprocess.Popen(command, cwd=own_data, stderr=subprocess.PIPE, text=True, preexec_fn=heeded) as process:
         assert process.stderr is not None

@@ -1,4 +1,4 @@
-"""``python -m dissensus.cli``."""
+"""``python -m dissensus``."""
 
 from dissensus.cli import main
 
