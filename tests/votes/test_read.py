@@ -188,3 +188,19 @@ def test_two_delimiters_that_fit(write):
 
 def test_every_reader_says_its_shape():
     assert all(reader.shape for reader in READERS.values())
+
+
+def test_a_column_may_be_asked_for_in_two_roles():
+    assert read_votes(pl.DataFrame({"what": ["a", "b"]}), item="what", label="what").counts().tolist() == [
+        [1, 0],
+        [0, 1],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "layout"),
+    [(LONG, "mturk"), (LONG, "saved"), (LONG, "nested"), ('[{"a": 1}]', "long"), ('{"a": {"b": 1}}', "label-studio")],
+)
+def test_a_layout_that_a_file_cannot_have(write, content, layout):
+    with pytest.raises(InputError, match=f'votes.csv cannot be read as "{layout}" \\('):
+        read_votes(write(content), layout=layout)

@@ -29,8 +29,12 @@ def from_columns(
     classes: Sequence[Class] | None = None,
     ordered: bool = False,
     place: Place = "position {}".format,
+    told: NDArray[np.bool_] | None = None,
 ) -> Votes:
-    """Votes from equally long columns. A row without a label is no vote, but its item stays."""
+    """Votes from equally long columns. A row without a label is no vote, but its item stays.
+
+    ``told`` marks rows without a label that the caller's own notes are about.
+    """
     items, labels = as_column("items", items), as_column("labels", labels)
     annotators = None if annotators is None else as_column("annotators", annotators)
     same_length(items=items, labels=labels, **({} if annotators is None else {"annotators": annotators}))
@@ -49,6 +53,7 @@ def from_columns(
         kept = voted[order]
         per_item = np.bincount(item[kept], minlength=len(per_item))
         skipped = order[~kept & (per_item[item] > 0)]
+        skipped = skipped if told is None else skipped[~told[skipped]]
         item, order = item[kept], order[kept]
         who, who_ids = _of_votes(who, who_ids, voted)
     if who is not None and who.min(initial=0) < 0 and (missing := (who < 0) & voted).any():

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dissensus.base.errors import InputError, unknown
-from dissensus.votes import counts, long, saved, wide
+from dissensus.votes import counts, label_studio, long, mturk, nested, prodigy, saved, toloka, wide
 from dissensus.votes.ask import Ask
-from dissensus.votes.source import Document, Source, Table, open_source
+from dissensus.votes.source import Arrays, Document, Source, Table, TypedTable, open_source
 from dissensus.votes.table import Class, Votes, check_classes
 
 
@@ -22,13 +22,22 @@ class Reader:
     shape: str  # in words, for messages
     fits: Callable[[Source, Ask], bool]
     read: Callable[[Source, Ask], Votes]
+    sources: tuple[type[Source], ...]
+    export: bool = False  # known by marks of its own, and so never taken for a plain table
 
 
 READERS = {
-    "long": Reader("a row a vote", long.fits, long.read),
-    "wide": Reader("a row an item, a column an annotator", wide.fits, wide.read),
-    "counts": Reader("a row an item, a column a class", counts.fits, counts.read),
-    "saved": Reader("written by votes.save", saved.fits, saved.read),
+    "long": Reader("a row a vote", long.fits, long.read, (Table,)),
+    "wide": Reader("a row an item, a column an annotator", wide.fits, wide.read, (Table,)),
+    "counts": Reader("a row an item, a column a class", counts.fits, counts.read, (Table, Arrays)),
+    "nested": Reader("JSON, an entry an item: {item: {annotator: label}}", nested.fits, nested.read, (Document,)),
+    "saved": Reader("written by votes.save", saved.fits, saved.read, (Arrays,), export=True),
+    "label-studio": Reader(
+        "Label Studio's JSON, JSON-MIN or CSV", label_studio.fits, label_studio.read, (Document, Table), export=True
+    ),
+    "prodigy": Reader("Prodigy's JSON Lines", prodigy.fits, prodigy.read, (TypedTable,), export=True),
+    "mturk": Reader("a batch file of Mechanical Turk", mturk.fits, mturk.read, (Table,), export=True),
+    "toloka": Reader("an assignments file of Toloka", toloka.fits, toloka.read, (Table,), export=True),
 }
 
 
@@ -44,12 +53,16 @@ def read_votes(
     delimiter: str | None = None,
     layout: str | None = None,
 ) -> Votes:
-    """Votes from a file (CSV, TSV, JSON Lines, Parquet, npy, npz) or a data frame (Polars, pandas, Arrow).
+    """Votes from a file (CSV, TSV, JSON, JSON Lines, Parquet, npy, npz) or a data frame (Polars, pandas, Arrow).
 
     Three layouts are known, and recognised: a *long* table, one row a vote, with the columns ``item`` (or ``task``),
     ``label`` and, where known, ``annotator`` (or ``worker``), or others named by keyword; a *wide* table, a row an
     item and a column an annotator, the first column being ``item``; and *counts*, a row an item and a column a class.
     Where two fit, ``layout`` has to say which.
+
+    Exports of Label Studio, Prodigy, Mechanical Turk and Toloka are recognised, too, and JSON objects of the shape
+    ``{item: {annotator: label}}``. Cancelled, rejected and skipped answers are no votes. Where a project asks for
+    several things, ``label`` says for which; ``item`` may name another id than the tool's.
 
     Without ``classes`` they are put in numeric order if all are numbers, else sorted; if they are ``ordered`` and no
     numbers, they have to be named. A vote may name several classes: as a list in JSON Lines, Parquet and frames, or as
@@ -77,8 +90,12 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
     if layout is not None:
         if layout not in READERS:
             raise InputError(unknown("layout", layout, READERS) + ".")
-        return READERS[layout]
-    fitting = [name for name, reader in READERS.items() if reader.fits(source, ask)]
+        reader = READERS[layout]
+        if not isinstance(source, reader.sources) or (reader.export and not reader.fits(source, ask)):
+            raise InputError(f'{source.name} cannot be read as "{layout}" ({reader.shape}).')
+        return reader
+    fitting = [name for name, reader in READERS.items() if reader.export and reader.fits(source, ask)]
+    fitting = fitting or [name for name, reader in READERS.items() if not reader.export and reader.fits(source, ask)]
     if len(fitting) == 1:
         return READERS[fitting[0]]
     if fitting:
@@ -87,7 +104,8 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
     if isinstance(source, Document):
         raise InputError(
             f"{source.name} is one JSON document of a shape that is not known here; write one object a line (JSON "
-            "Lines) or hand over a data frame."
+            'Lines) or hand over a data frame. If it is {item: {annotator: label}}, say "nested"',
+            give=["layout"],
         )
     columns = f" Its columns are {', '.join(source.columns[:20])}." if isinstance(source, Table) else ""
     raise InputError(

@@ -167,13 +167,14 @@ class TypedTable(Table):
         self.columns = self.frame.collect_schema().names()
 
     def cells(self, positions: Sequence[int]) -> list[pl.Series]:
-        frame = self.frame.select([self.columns[position] for position in positions]).collect()
+        names = [self.columns[position] for position in positions]
+        frame = self.frame.select(list(dict.fromkeys(names))).collect()
         if frame.height == 0:
             raise InputError(f"{self.name} has no rows.")
         for column in frame:
             if self.unit == "line" and column.dtype == pl.String:
                 self._refuse_mixed(column.name)
-        return frame.get_columns()
+        return [frame[name] for name in names]
 
     def place(self, row: int) -> str:
         if self.unit == "line" and self.path is not None:
@@ -293,9 +294,11 @@ def _open_parquet(path: Path) -> TypedTable:
 
 
 def _open_json(path: Path) -> Source:
-    """JSON Lines if the first line is an object, else one document."""
+    """JSON Lines if the first line is an object, else one document; an object of objects alone is a document, too."""
     _refuse_not_utf8(path)
-    if _fault(next(_records(path))[1]) is None:
+    records = _records(path)
+    first, second = next(records)[1], next(records, None)
+    if _fault(first) is None and (second is not None or not _holds_objects(json.loads(first))):
         return _open_json_lines(path)
     try:
         return Document(path.name, json.loads(path.read_text(encoding="utf-8-sig")))
@@ -312,6 +315,10 @@ def _open_json_lines(path: Path) -> TypedTable:
                 raise InputError(f"{path.name}, line {line} {fault}; one object a line was expected.") from None
         raise InputError(f"{path.name} could not be read as JSON Lines: {str(why).splitlines()[0]}.") from None
     return TypedTable(path.name, frame.lazy(), unit="line", path=path)
+
+
+def _holds_objects(record: dict[str, Any]) -> bool:
+    return bool(record) and all(isinstance(value, dict) for value in record.values())
 
 
 def _fault(text: str) -> str | None:

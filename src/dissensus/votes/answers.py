@@ -1,0 +1,121 @@
+"""Answers as labelling tools export them: some are no votes, being cancelled, rejected or skipped, and are told of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from dissensus.base.errors import InputError
+from dissensus.base.words import many
+from dissensus.votes.ask import Ask, find
+from dissensus.votes.build import Place, as_column, from_columns
+from dissensus.votes.numbers import numbers_or_text, whole_numbers
+from dissensus.votes.source import Table
+from dissensus.votes.table import Class, Votes
+
+
+class Answer(NamedTuple):
+    """What one annotator said of one item; ``dropped`` is why it is no vote, in a word: "rejected"."""
+
+    item: Any
+    annotator: Any
+    label: Any  # a class, a list of classes, or None
+    dropped: str | None = None
+
+
+def votes_of(
+    answers: Iterable[Answer],
+    ask: Ask,
+    *,
+    place: Place,
+    classes: Sequence[Class] | None = None,
+    several: bool = False,
+    notes: Sequence[str] = (),
+) -> Votes:
+    """Votes from answers. Lists of one label each are single labels, unless ``several`` may be chosen.
+
+    >>> answers = [Answer(7, "ann", ["no"]), Answer(7, "bob", ["yes"]), Answer(7, "cem", ["no"], "rejected")]
+    >>> votes = votes_of(answers, Ask(), place="task {}".format)
+    >>> votes.counts(), votes.notes
+    (array([[1, 1]]), ('1 answer is no vote: 1 rejected.',))
+    """
+    # Toloka leaves a line blank after every page of tasks, others one at the end
+    rows, answers = _without_blanks(list(answers))
+    if not answers:
+        raise InputError("there are no answers in it.")
+    dropped = np.array([answer.dropped is not None for answer in answers])
+    labels = _labels([None if answer.dropped else answer.label for answer in answers], ask, several)
+    annotators = [answer.annotator for answer in answers]
+    known = any(annotator is not None for annotator in annotators)
+    votes = from_columns(
+        _ids("item", [answer.item for answer in answers]),
+        labels,
+        _ids("annotator", annotators) if known else None,
+        classes=ask.classes if ask.classes is not None else classes,
+        ordered=ask.ordered,
+        place=lambda at: place(rows[at]),
+        told=dropped,
+    )
+    return replace(votes, notes=(*_told(answers), *notes, *votes.notes))
+
+
+def _without_blanks(answers: Sequence[Answer]) -> tuple[list[int], list[Answer]]:
+    rows = [at for at, (item, annotator, label, _) in enumerate(answers) if (item, annotator, label) != (None,) * 3]
+    return rows, [answers[row] for row in rows]
+
+
+def cells(source: Table, names: Sequence[str]) -> list[list[Any]]:
+    """The cells of columns, by their names."""
+    return [column.to_list() for column in source.cells([_position(source, name) for name in names])]
+
+
+def text_cells(source: Table, names: Sequence[str]) -> list[list[Any]]:
+    """The same as text, None where there is none."""
+    return [column.cast(pl.String).to_list() for column in source.cells([_position(source, name) for name in names])]
+
+
+def only(name: str, names: Sequence[str], what: str) -> str:
+    """The only name there is, or an error that asks which."""
+    if not names:
+        raise InputError(f"{name} has no {what}, where labels would be.")
+    if len(names) > 1:
+        told = ", ".join(map(repr, names[:20]))
+        raise InputError(f"{name} has several {what}: {told}; say which holds the labels", give=["label"])
+    return names[0]
+
+
+def _position(source: Table, name: str) -> int:
+    position = find(source, "column", name, ())
+    assert position is not None
+    return position
+
+
+def _labels(labels: list[Any], ask: Ask, several: bool) -> pl.Series:
+    sizes = {len(label) for label in labels if isinstance(label, list)}
+    if sizes and max(sizes) < 2 and not several:
+        labels = [(label or [None])[0] if isinstance(label, list) else label for label in labels]
+    elif sizes:
+        labels = [[label] if isinstance(label, str | int | float) else label for label in labels]
+    elif ask.separator is not None:
+        labels = [label.split(ask.separator) if isinstance(label, str) else label for label in labels]
+    column = as_column("labels", labels)
+    text = ask.classes is not None and any(isinstance(name, str) for name in ask.classes)
+    if text:
+        return column.cast(pl.List(pl.String) if isinstance(column.dtype, pl.List) else pl.String)
+    return numbers_or_text(column)
+
+
+def _ids(name: str, values: list[Any]) -> pl.Series:
+    return whole_numbers(as_column(name, values))
+
+
+def _told(answers: Sequence[Answer]) -> list[str]:
+    why = Counter(answer.dropped for answer in answers if answer.dropped is not None)
+    n = why.total()
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in why.most_common())
+    return [f"{many(n, 'answer')} {'is no vote' if n == 1 else 'are no votes'}: {reasons}."] if n else []

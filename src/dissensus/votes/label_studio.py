@@ -1,0 +1,129 @@
+"""Exports of Label Studio: JSON, a task with its annotations; CSV and JSON-MIN, a row an annotation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from dissensus.base.errors import InputError, unknown
+from dissensus.base.words import many
+from dissensus.votes.answers import Answer, only, text_cells, votes_of
+from dissensus.votes.ask import Ask
+from dissensus.votes.source import Document, Source, Table
+from dissensus.votes.table import Votes
+
+VALUES = ("choices", "rating", "number")  # what a control may say that can be a class
+ROW = {"annotation_id", "annotator", "lead_time"}
+OTHERS = {"id", "created_at", "updated_at", "agreement", "comments", *ROW}
+
+
+def fits(source: Source, ask: Ask) -> bool:
+    if isinstance(source, Document):
+        return _tasks(source.content) or _rows(source.content)
+    return isinstance(source, Table) and {"id"} | ROW <= set(source.columns)
+
+
+def read(source: Source, ask: Ask) -> Votes:
+    if isinstance(source, Document) and _tasks(source.content):
+        return _read_tasks(source, ask)
+    return _read_rows(source, ask)
+
+
+def _tasks(content: Any) -> bool:
+    return _objects(content) and all("annotations" in task and "data" in task for task in content)
+
+
+def _rows(content: Any) -> bool:
+    return _objects(content) and all("id" in row and set(row) >= ROW for row in content)
+
+
+def _objects(content: Any) -> bool:
+    return isinstance(content, list) and bool(content) and all(isinstance(one, dict) for one in content)
+
+
+# -- JSON
+
+
+def _read_tasks(source: Document, ask: Ask) -> Votes:
+    """The votes of one control. Predictions are none, and neither are cancelled annotations."""
+    tasks = source.content
+    given = [one for task in tasks for one in task["annotations"]]
+    controls = sorted(
+        {
+            result["from_name"]
+            for one in given
+            for result in one.get("result", ())
+            if result.get("type") in VALUES and "from_name" in result
+        }
+    )
+    if ask.label is not None and ask.label not in controls:
+        raise InputError(f"{unknown('control', ask.label, controls)}.")
+    control = ask.label or only(source.name, controls, "controls of type choices, rating or number")
+    truths = sum(bool(one.get("ground_truth")) for one in given if not one.get("was_cancelled"))
+    note = f"{many(truths, 'annotation')} {'is' if truths == 1 else 'are'} marked as ground truth, and counted as any."
+    answers = list(_answers(tasks, control, ask))
+    return votes_of(
+        answers,
+        ask,
+        place=lambda at: f"{source.name}, task {answers[at].item}",
+        notes=[note] if truths else [],
+    )
+
+
+def _answers(tasks: list[dict[str, Any]], control: str, ask: Ask) -> Iterator[Answer]:
+    for task in tasks:
+        item = task["id"] if ask.item in (None, "id") else task["data"].get(ask.item)
+        if item is None:
+            raise InputError(f"task {task['id']} has no {ask.item!r} among its data ({', '.join(task['data'])}).")
+        if not task["annotations"]:
+            yield Answer(item, None, None)
+        for one in task["annotations"]:
+            said = [r for r in one.get("result", ()) if r.get("from_name") == control and r.get("type") in VALUES]
+            dropped = "cancelled" if one.get("was_cancelled") else None
+            yield Answer(item, _person(one.get("completed_by")), _said(said[0]["value"]) if said else None, dropped)
+
+
+def _person(who: Any) -> Any:
+    return who["id"] if isinstance(who, dict) else who
+
+
+def _said(value: dict[str, Any]) -> Any:
+    return next((value[kind] for kind in VALUES if kind in value), None)
+
+
+# -- CSV, JSON-MIN
+
+
+def _read_rows(source: Source, ask: Ask) -> Votes:
+    item, who = ask.item or "id", ask.annotator or "annotator"
+    if isinstance(source, Document):
+        rows = source.content
+        names = [name for name in rows[0] if name not in OTHERS]
+        label = ask.label or only(source.name, names, "keys that may be a control")
+        if not any(label in row for row in rows):
+            raise InputError(f"{unknown('control', label, names)}.")
+        answers = [Answer(row.get(item), row.get(who), _cell(row.get(label))) for row in rows]
+        return votes_of(answers, ask, place=lambda at: f"{source.name}, annotation {rows[at]['annotation_id']}")
+    assert isinstance(source, Table)
+    names = [name for name in source.columns if name not in OTHERS]
+    label = ask.label or only(source.name, names, "columns that may be a control")
+    items, annotators, labels = text_cells(source, [item, who, label])
+    columns = zip(items, annotators, map(_cell, labels), strict=True)
+    return votes_of((Answer(*row) for row in columns), ask, place=source.place)
+
+
+def _cell(cell: Any) -> Any:
+    """A class, or the list of classes in a cell of JSON.
+
+    >>> _cell("yes"), _cell('{"choices": ["yes", "no"]}'), _cell('[{"rating": 4}]'), _cell("[sic]")
+    ('yes', ['yes', 'no'], 4, '[sic]')
+    """
+    if isinstance(cell, str) and cell[:1] in ("{", "["):
+        try:
+            cell = json.loads(cell)
+        except ValueError:
+            return cell
+    if isinstance(cell, list) and cell and isinstance(cell[0], dict):
+        cell = cell[0]
+    return _said(cell) if isinstance(cell, dict) else cell

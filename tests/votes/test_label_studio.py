@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dissensus.base.errors import InputError
+from dissensus.votes import read_votes
+
+
+def result(choices, name="mood", kind="choices"):
+    return {"from_name": name, "to_name": "text", "type": kind, "value": {kind: choices}}
+
+
+def annotation(who, *results, **more):
+    return {"id": 1, "completed_by": who, "was_cancelled": False, "ground_truth": False, "result": [*results], **more}
+
+
+def task(number, *annotations):
+    return {"id": number, "data": {"text": "so", "ref": f"r{number}"}, "annotations": [*annotations], "predictions": []}
+
+
+@pytest.fixture
+def read(write):
+    return lambda content, **keywords: read_votes(write(json.dumps(content), "project.json"), **keywords)
+
+
+def test_tasks_with_their_annotations(read):
+    votes = read(
+        [
+            task(5, annotation(1, result(["good"])), annotation({"id": 2, "email": "b@c.de"}, result(["bad"]))),
+            task(6, annotation(1, result(["good"]), was_cancelled=True), annotation(2, result(["bad"]))),
+            task(7),
+            task(8, annotation(1), annotation(2, result(["bad"]), ground_truth=True)),
+        ]
+    )
+    assert votes.items.tolist() == [5, 6, 7, 8]
+    assert votes.counts().tolist() == [[1, 1], [1, 0], [0, 0], [1, 0]]
+    assert votes.annotator_names.tolist() == [1, 2]
+    assert not votes.multilabel
+    assert votes.notes == (
+        "1 answer is no vote: 1 cancelled.",
+        "1 annotation is marked as ground truth, and counted as any.",
+        "1 row has no label and is no vote (first: project.json, task 8).",
+        "1 item has no votes (first: 7).",
+    )
+
+
+def test_predictions_are_no_votes(read):
+    one = task(1, annotation(1, result(["a"])), annotation(2, result(["b"])))
+    one["predictions"] = [{"result": [result(["a"])]}]
+    assert read([one]).n_votes == 2
+
+
+def test_items_by_a_key_of_their_data(read):
+    tasks = [task(1, annotation(1, result(["a"]))), task(2, annotation(1, result(["b"])))]
+    assert read(tasks, item="ref").items.tolist() == ["r1", "r2"]
+    with pytest.raises(InputError, match=r"project.json: task 1 has no 'url' among its data \(text, ref\)"):
+        read(tasks, item="url")
+
+
+def test_several_choices_make_votes_multi_label(read):
+    votes = read([task(1, annotation(1, result(["a", "b"])), annotation(2, result(["b"])))])
+    assert (votes.multilabel, votes.counts().tolist()) == (True, [[1, 2]])
+
+
+def test_ratings(read):
+    rated = [task(1, annotation(1, result(4, kind="rating")), annotation(2, result(2, kind="rating")))]
+    assert read(rated, ordered=True).classes == (2, 4)
+
+
+def test_a_project_with_several_controls(read):
+    both = [task(1, annotation(1, result(["a"]), result(["x"], "tone")), annotation(2, result(["b"])))]
+    with pytest.raises(InputError, match=r"several controls .*: 'mood', 'tone'; say which holds .* with label="):
+        read(both)
+    assert read(both, label="mood").counts().tolist() == [[1, 1]]
+    with pytest.raises(InputError, match="unknown control 'mod'; did you mean 'mood'"):
+        read(both, label="mod")
+
+
+ROWS = [
+    {"text": "t", "id": 3, "mood": "good", "annotator": 1, "annotation_id": 8, "lead_time": 2.5},
+    {"text": "t", "id": 3, "mood": {"choices": ["bad", "good"]}, "annotator": 2, "annotation_id": 9, "lead_time": 2.5},
+]
+
+
+def test_a_row_an_annotation(read, write):
+    cells = [[json.dumps(v) if isinstance(v, dict) else str(v) for v in row.values()] for row in ROWS]
+    quoted = ["\t".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in cells]
+    table = write("\n".join(["\t".join(ROWS[0]), *quoted]) + "\n", "project.tsv")
+    for votes in (read(ROWS, label="mood"), read_votes(table, label="mood")):
+        assert votes.items.tolist() == [3]
+        assert votes.multilabel
+        assert votes.counts().tolist() == [[1, 2]]
+        assert votes.annotator_names.tolist() == [1, 2]
+    for wrong in (lambda: read(ROWS), lambda: read_votes(table)):
+        with pytest.raises(InputError, match="that may be a control: 'text', 'mood'; say which holds the labels"):
+            wrong()
