@@ -32,6 +32,15 @@ def test_a_narrow_terminal_cuts_nothing_off(run, own_data, monkeypatch):
     assert row["soft_nll"] == pytest.approx(scores["soft_nll", "best", False, "human"], rel=1e-6)
 
 
+def test_runs_of_ones_own_files_are_listed_by_file_and_method(run, made):
+    head, *lines = run("runs", "list")[1].splitlines()
+    assert head.split()[:3] == ["run", "data", "method"]
+    assert [line.split()[1:3] for line in lines] == [["labels.csv", name] for name in ["majority"] * 2 + ["soft"] * 2]
+    assert {(row["data"], row["file"]) for row in json.loads(run("runs", "list", "--json")[1])} == {
+        ("own", "labels.csv")
+    }
+
+
 def test_packed_and_merged_runs_give_the_same_report(run, made):
     from dissensus.records import RunStore
     from dissensus.report import collect, to_json

@@ -49,6 +49,21 @@ def test_several_comparisons_are_refused_with_a_way_out(make_run):
         collect(runs, where={"data.nane": "pets"})
 
 
+def test_comparisons_of_ones_own_files_are_told_by_file_the_largest_first(make_run):
+    digests = {"small.csv": "a1" * 32, "large.csv": "b2" * 32}
+    runs = []
+    for file, methods in (("small.csv", ["soft"]), ("large.csv", ["soft", "sls"])):
+        for method in methods:
+            run = make_run(method, data={"name": "own", "votes": digests[file]})
+            run.about["source"] = {"votes": file}
+            runs.append(run)
+    with pytest.raises(InputError) as error:
+        collect(runs)
+    assert "\n  2 runs of large.csv with data.votes=b2b2b2b2b2b2\n  1 run of small.csv with" in str(error.value)
+    assert str(error.value).endswith("--where data.votes=b2b2b2b2b2b2.")
+    assert collect(runs, where={"data.votes": "b2b2b2b2b2b2"}).methods == ("soft", "sls")
+
+
 def test_the_same_data_under_another_name_are_the_same(make_run):
     other = {"name": "animals"}
     assert collect([make_run("soft"), make_run("sls", data=other)]).methods == ("soft", "sls")

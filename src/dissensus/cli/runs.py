@@ -48,9 +48,12 @@ def runs_list(store: options.Store = Path("runs"), as_json: options.Json = False
 
 def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
     if rows:
-        *names, _ = rows[0]
-        told = [[*map(str, texts), number(nll)] for *texts, nll in (row.values() for row in rows)]
-        show_table("", [*names, "soft NLL"], told)
+        rows = sorted(rows, key=lambda row: [str(row[key]) for key in ("data", "file", "model", "votes", "method")])
+        rows = [
+            {**row, "data": Path(row["file"]).name or row["data"], "soft NLL": number(row["soft_nll"])} for row in rows
+        ]
+        head = [name for name in rows[0] if name not in ("soft_nll", "file")]
+        show_table("", head, [[str(row[name]) for name in head] for row in rows])
     else:
         out.print(f"No runs in {escape(str(kept.path))}.", highlight=False)
     if unfinished := kept.unfinished_names():
@@ -73,6 +76,7 @@ def _run_row(run: StoredRun) -> dict[str, Any]:
         "model": plan["model"]["name"],
         "epochs": plan["recipe"]["epochs"],
         "soft_nll": float(history["soft_nll"][best]),
+        "file": run.votes_file,
     }
 
 

@@ -52,6 +52,11 @@ class StoredRun:
     def about(self) -> dict[str, Any]:
         return self._json("about.json")
 
+    @property
+    def votes_file(self) -> str:
+        """Where one's own votes were read from, as the command was told; "" for data sets that have a name."""
+        return str((self.about.get("source") or {}).get("votes") or "")
+
     @cached_property
     def history(self) -> dict[str, NDArray[Any]]:
         """A column each, in the order of the epochs; whole numbers as int64, others as float64."""

@@ -41,7 +41,7 @@ def pair(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -> t
     """What all plans share, and the runs in groups, from few votes to all; ``where`` keeps some by their plans."""
     chosen = _chosen([(run, flat(run.plan)) for run in runs], where or {})
     plans = [plan for _, plan in chosen]
-    setting = _one_setting(plans)
+    setting = _one_setting(chosen)
     groups: dict[str, dict[str, dict[str, StoredRun]]] = {}
     for (run, plan), method, votes in zip(chosen, _method_names(plans), _votes_names(plans), strict=True):
         seeds, seed = groups.setdefault(votes, {}).setdefault(method, {}), _seed_name(plan)
@@ -58,12 +58,22 @@ def _chosen(runs: list[tuple[StoredRun, Plan]], where: Mapping[str, Any]) -> lis
     for field, value in where.items():
         if field not in fields:
             raise InputError(unknown("field of a plan", field, fields))
-        kept = [(run, plan) for run, plan in runs if str(plan.get(field)) == str(value)]
+        kept = [(run, plan) for run, plan in runs if _says(plan.get(field), str(value))]
         if not kept:
             others = ", ".join(sorted({str(plan.get(field)) for _, plan in runs}))
             raise InputError(f"no run has {field}={value}; the runs have: {others}.")
         runs = kept
     return runs
+
+
+def _says(value: Any, asked: str) -> bool:
+    """Whether a field has the value that is asked for; of a digest the first digits will do."""
+    text = str(value)
+    return text == asked or (_is_digest(value) and len(asked) >= 4 and text.startswith(asked))
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
 
 
 def flat(plan: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -84,26 +94,31 @@ def in_order(methods: Iterable[str]) -> list[str]:
     return sorted(methods, key=lambda m: (known.index(base) if (base := m.split(",")[0]) in known else len(known), m))
 
 
-def _one_setting(plans: Sequence[Plan]) -> dict[str, Any]:
+def _one_setting(chosen: Sequence[tuple[StoredRun, Plan]]) -> dict[str, Any]:
     """What all plans share besides method, votes and seeds, or an error that lists the groups they fall into."""
     free = {"method", *ARM_FIELDS, *PANEL_FIELDS, *SEED_FIELDS}
     groups: dict[str, list[dict[str, Any]]] = {}
-    for plan in plans:
+    firsts: dict[str, StoredRun] = {}
+    for run, plan in chosen:
         whole = {**plan, **{field: value for field, value in LATER.items() if field not in plan}}
         setting = {field: value for field, value in whole.items() if field not in free}
         content = {field: value for field, value in setting.items() if field not in NAME_FIELDS}
-        groups.setdefault(json.dumps(content, sort_keys=True), []).append(setting)
-    heads = [members[0] for members in groups.values()]
+        key = json.dumps(content, sort_keys=True)
+        groups.setdefault(key, []).append(setting)
+        firsts.setdefault(key, run)
+    ranked = sorted(groups, key=lambda key: -len(groups[key]))
+    heads = [groups[key][0] for key in ranked]
     if len(heads) == 1:
         return heads[0]
     fields = dict.fromkeys(field for head in heads for field in head)
     differ = [field for field in fields if len({str(head.get(field)) for head in heads}) > 1]
     told = "\n".join(
-        f"  {len(members)} run{'s' if len(members) > 1 else ''} with "
-        + ", ".join(f"{field}={_short(members[0].get(field))}" for field in differ[:6])
-        for members in groups.values()
+        f"  {many(len(groups[key]), 'run')}{f' of {file}' if (file := firsts[key].votes_file) else ''} with "
+        + ", ".join(f"{field}={_short(groups[key][0].get(field))}" for field in differ[:6])
+        for key in ranked
     )
-    choice = f"{differ[0]}={heads[0].get(differ[0])}"
+    first = heads[0].get(differ[0])
+    choice = f"{differ[0]}={_short(first) if _is_digest(first) else first}"
     raise InputError(
         f"these runs belong to {len(groups)} comparisons, which cannot be judged together:\n{told}\n"
         f"Choose one of them by a field of its plan, as in --where {choice}."
@@ -111,7 +126,7 @@ def _one_setting(plans: Sequence[Plan]) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
-    text = str(value)
+    text = str(value)[:12] if _is_digest(value) else str(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
 
