@@ -76,6 +76,13 @@ def test_ids_in_text_tables_are_taken_as_written(tmp_path):
     assert_aligned(own_data(votes_on(names), path), names)
 
 
+def test_votes_of_which_no_item_has_two_are_told_of(tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(3))
+    single = own_data(Votes.from_counts([[1, 0], [0, 1], [1, 0]]), tmp_path / "x.npy")
+    assert single.votes.notes[-1].startswith("No item has two votes, so soft labels, SLS, multipass and the majority")
+    assert not own_data(Votes.from_counts([[1, 0], [0, 1], [1, 1]]), tmp_path / "x.npy").votes.notes
+
+
 def test_votes_from_a_file(tmp_path):
     lines = [f"{name},{who},{'dog' if name == 'emil' else 'cat'}" for name in NAMES for who in ("x", "y")]
     (tmp_path / "votes.csv").write_text("item,annotator,label\n" + "\n".join(lines) + "\n")
@@ -315,9 +322,9 @@ def test_no_votes_at_all(tmp_path):
 
 def test_what_is_odd_in_the_votes_is_told_with_the_error(tmp_path):
     file = tmp_path / "labels.csv"
-    file.write_text("item,text,ann,bob\na,one,x,y\nb,two,x,x\nc,three,y,x\n")
-    with pytest.raises(InputError, match=r"wrong column read as labels\? No label in the column 'text'"):
-        own_data(file, texts=file)
+    file.write_text("item,comment,ann,bob\na,one,x,y\nb,two,x,x\nc,three,y,x\n")
+    with pytest.raises(InputError, match=r"wrong column read as labels\? No label in the column 'comment'"):
+        own_data(file, texts=file, text="comment")
 
 
 def test_how_to_read_votes_that_are_read_already_is_no_question(tmp_path):

@@ -162,7 +162,7 @@ def test_all_mistakes_of_a_file_are_told_with_their_lines(write):
     [
         ("seeds = 2\n", "data is missing; it must be a table of name, votes, inputs, texts, encoder, options."),
         ("[data]\n", "line 1: data: give a name (one of: glyphs"),
-        ('[data]\nvotes = "labels.csv"\n', "line 1: data: give a name (one of: glyphs"),
+        ('[data]\nvotes = "labels.csv"\n', "or two files: votes and inputs, or votes and texts. Given: votes."),
         ('[data]\nname = "glyphs"\nvotes = "labels.csv"\n', "line 1: data: give a name (one of: glyphs"),
         ('[data]\nname = "glyphs"\noptions.item = 5\n', "unknown option of glyphs 'item'; did you mean 'items'?"),
         (f'methods = ["soft", "soft"]\n{FILES}', "line 1: methods: 'soft' stands there 2 times; once is enough."),

@@ -93,6 +93,9 @@ def _votes(votes: str | os.PathLike[str] | Votes, reading: dict[str, Any]) -> tu
         told = f"Items without votes are left out: {len(unvoted)} of {table.n_items}."
         table = replace(table.take(voted), notes=(*table.notes, told))
     _check_votes(table)
+    if table.votes_per_item.max() == 1:
+        told = "No item has two votes, so soft labels, SLS, multipass and the majority vote teach the same."
+        table = replace(table, notes=(*table.notes, told))
     return table, unvoted
 
 

@@ -59,8 +59,10 @@ class Source(Part):
         files = [part for part in ("votes", "inputs", "texts") if getattr(self, part) is not None]
         whole = not files if self.name is not None else files in (["votes", "inputs"], ["votes", "texts"])
         if not whole:
+            given = " and ".join([*(["a name"] if self.name is not None else []), *files]) or "nothing"
             raise sentence(
-                f"give a name (one of: {', '.join(DATASETS)}), or two files: votes and inputs, or votes and texts."
+                f"give a name (one of: {', '.join(DATASETS)}), or two files: votes and inputs, or votes and texts. "
+                f"Given: {given}."
             )
         if self.name is not None:
             of, allowed = self.name, list(signature(DATASETS[self.name]).parameters)
