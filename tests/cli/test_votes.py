@@ -92,3 +92,33 @@ def test_every_keyword_of_the_reader_is_an_option():
     keywords = inspect.getfullargspec(read_votes).kwonlyargs
     assert "delimiter" in keywords
     assert set(keywords) <= set(inspect.signature(votes).parameters)
+
+
+def test_the_file_that_is_read_is_never_overwritten(run, tmp_path):
+    content = "item,annotator,label,note\na,p,cat,x\na,q,dog,y\n"
+    (tmp_path / "labels.csv").write_text(content)
+    code, out, err = run("votes", "labels.csv", "--save", "./labels.csv")
+    assert (code, out) == (2, "")
+    assert "would overwrite the file that is read" in err
+    assert (tmp_path / "labels.csv").read_text() == content
+
+
+def test_an_unknown_suffix_is_refused_before_anything_is_read(run):
+    code, _, err = run("votes", "missing.csv", "--save", "votes.xlsx")
+    assert code == 2
+    assert "unknown suffix of --save '.xlsx'. Choose one of: .parquet, .csv, .tsv, .jsonl, .npz." in err
+
+
+def test_what_cannot_be_told_of_agreement_is_said_in_words(run, tmp_path):
+    (tmp_path / "one.csv").write_text("item,label\na,cat\nb,dog\n")
+    out = run("votes", "one.csv")[1]
+    assert "2 (1 an item)" in out
+    assert "not known: no item has two votes" in out
+    (tmp_path / "several.csv").write_text("item,label\na,cat;dog\na,dog\n")
+    assert "not told where a vote may name several classes" in run("votes", "several.csv", "--separator", ";")[1]
+
+
+def test_numbers_that_may_be_ratings_get_a_hint(run, tmp_path):
+    (tmp_path / "rated.csv").write_text("item,label\na,1\na,2\nb,3\nb,3\n")
+    assert "If they are ratings, say --ordered" in run("votes", "rated.csv")[2]
+    assert "ratings" not in run("votes", "rated.csv", "--ordered")[2]

@@ -54,6 +54,22 @@ def test_the_votes_file_may_hold_the_texts(tmp_path):
     assert data.votes.counts().tolist() == [[1, 1], [1, 0]]
 
 
+def test_the_tasks_of_label_studio_hold_their_texts(tmp_path):
+    def said(choice):
+        result = {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": [choice]}}
+        return {"completed_by": 1, "result": [result]}
+
+    tasks = [
+        {"id": 8, "data": {"text": "so it is", "score": 2}, "annotations": [said("yes"), said("no")]},
+        {"id": 9, "data": {"text": "never", "score": 3}, "annotations": [said("no")]},
+    ]
+    path = tmp_path / "project.json"
+    path.write_text(json.dumps(tasks))
+    data = own_data(path, texts=path)
+    assert data.votes.items.tolist() == [8, 9]
+    assert data.inputs.first == ("so it is", "never")
+
+
 def test_ids_are_compared_as_they_are_written(tmp_path):
     path = write(tmp_path / "texts.csv", [{"id": "7", "text": "a"}, {"id": "8", "text": "b"}])
     data = own_data(Votes.from_counts([[1, 0], [0, 1]], items=[8, 7]), texts=path)

@@ -40,3 +40,12 @@ def test_saved_votes_are_read_too(tmp_path):
     votes = Votes.from_records(items=["a", "b"], labels=["x", "y"], annotators=["p", "p"])
     votes.save(tmp_path / "votes.npz")
     assert read_votes(tmp_path / "votes.npz") == votes
+
+
+def test_texts_in_the_table_are_no_class(write):
+    path = write("item,text,text_pair,cat,dog\na,so,or so,2,1\nb,never,ever,0,3\n")
+    with pytest.raises(InputError, match=r'two ways, as "wide" .* or "counts"'):
+        read_votes(path)
+    votes = read_votes(path, layout="counts")
+    assert (votes.classes, votes.counts().tolist()) == (("cat", "dog"), [[2, 1], [0, 3]])
+    assert votes.notes == ("The columns 'text', 'text_pair' hold no votes.",)

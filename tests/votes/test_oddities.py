@@ -23,7 +23,10 @@ def test_classes_that_somebody_named_are_meant():
 def test_words_for_an_empty_cell(tmp_path):
     file = tmp_path / "votes.csv"
     file.write_text("item,label\na,yes\na,N/A\nb,none\n")
-    assert read_votes(file).notes == ("The class 'N/A' may stand for no vote; if it does, leave those cells empty.",)
+    assert read_votes(file).notes == ("The class 'N/A' may stand for no vote; if so, leave those cells empty.",)
+    file.write_text("item,label\na,yes\na,N/A\nb,?\n")
+    told = "The classes '?' and 'N/A' may stand for no vote; if so, leave those cells empty."
+    assert read_votes(file).notes == (told,)
 
 
 def test_ordinary_classes_are_not_remarked_upon():
@@ -33,11 +36,11 @@ def test_ordinary_classes_are_not_remarked_upon():
 
 def test_a_column_of_texts_among_the_annotators(tmp_path):
     file = tmp_path / "votes.csv"
-    file.write_text("item,text,ann,bob\na,hello there,ok,bad\nb,bye,ok,ok\nc,bye,bad,ok\n")
+    file.write_text("item,comment,ann,bob\na,hello there,ok,bad\nb,bye,ok,ok\nc,bye,bad,ok\n")
     votes = read_votes(file)
     assert votes.n_annotators == 3
     assert votes.notes == (
-        "No label in the column 'text' is in another one; if that is no annotator, leave the column out.",
+        "No label in the column 'comment' is in another one; if that is no annotator, leave the column out.",
     )
 
 

@@ -97,6 +97,12 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
             "column 'annotator' holds ann, but a whole number of votes was expected",
         ),
         ("a,b\n1,2\n", {"layout": "wide"}, "no column 'item' or 'task'"),
+        ("item, label\na, x\na, y\n", {}, "votes.csv has a column ' label', with a space where 'label' has none"),
+        (
+            "item,label\na,cat\nb,?\na,cow\nc,?\na,dog\n",
+            {"classes": ["cat", "dog"]},
+            r"line 3: the label '\?' is not one of the classes 'cat', 'dog'\. Neither is 'cow'\.",
+        ),
     ],
 )
 def test_files_that_cannot_be_used(write, content, keywords, message):

@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pytest
 
+from dissensus.base.errors import InputError
 from dissensus.votes import Votes, read_votes
 
 
@@ -37,3 +39,12 @@ def test_a_wide_table_with_another_name_for_items(write):
 def test_several_labels_in_a_wide_table(write):
     votes = read_votes(write("item,ann,bob\na,x|y,y\nb,x,\n"), separator="|")
     assert votes.counts().tolist() == [[1, 2], [1, 0]]
+
+
+def test_texts_in_the_table_are_no_annotators(write):
+    votes = read_votes(write("item,text,ann,bob\na,so it is,yes,no\nb,never,no,no\n"))
+    assert votes.counts().tolist() == [[1, 1], [2, 0]]
+    assert votes.annotator_names.tolist() == ["ann", "bob"]
+    assert votes.notes == ("The column 'text' holds no votes.",)
+    with pytest.raises(InputError, match="has no column of votes beside item, text"):
+        read_votes(write("item,text\na,so it is\n"), layout="wide")

@@ -159,3 +159,12 @@ def test_a_full_disk_is_told_in_one_sentence_and_leaves_nothing(tmp_path, suffix
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_each_way_of_writing_names_the_other(tmp_path):
+    votes = Votes.from_counts([[1, 2]])
+    with pytest.raises(InputError, match=r"votes\.save writes \.npz, .* '\.csv'; tables are written by votes\.write"):
+        votes.save(tmp_path / "votes.csv")
+    with pytest.raises(InputError, match=r"\.npz is written by votes\.save"):
+        votes.write(tmp_path / "votes.npz")
+    assert not list(tmp_path.iterdir())

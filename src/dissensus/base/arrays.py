@@ -19,6 +19,7 @@ PerItem: TypeAlias = NDArray[np.float64]  # (items,), one number an item
 Index: TypeAlias = NDArray[np.integer] | slice | None  # positions of items; None means all
 
 SUM_TOLERANCE = 1e-3  # rows of float32 or half-precision probabilities of a thousand classes stay well within this
+SHARES = "Shares cannot be turned back into votes; deliveries take them as they are, as in Soft(shares)."
 MOST_VOTES = 1 << 53  # in a cell: up to here every whole number is a float64, too
 
 
@@ -71,7 +72,7 @@ def as_counts(name: str, value: ArrayLike) -> NDArray[np.int64]:
     array = as_matrix(name, value)
     if array.dtype.kind == "f" and (bad := array != np.floor(array)).any():
         row, column = np.argwhere(bad)[0]
-        hint = " Shares cannot be turned back into votes; pass the counts." if 0 < array[row, column] < 1 else ""
+        hint = f" {SHARES}" if 0 < array[row, column] < 1 else ""
         raise InputError(
             f"{name} must hold whole numbers of votes, but row {row}, column {column} holds "
             f"{array[row, column]:.6g}.{hint}"

@@ -9,26 +9,39 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from dissensus.base.errors import InputError, unknown
 from dissensus.cli import options
 from dissensus.cli.given import listed
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import out, print_json, tell_notes
 
 if TYPE_CHECKING:
+    from dissensus.votes import Votes
     from dissensus.votes.summary import Summary
+
+SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".npz")
 
 EXAMPLES = "Example: [bold]dissensus votes labels.csv --item task --annotator worker --label answer[/bold]"
 
 
 def votes(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, JSONL, Parquet, npy or npz.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, JSON, JSONL, Parquet, npy or npz; exports of Label Studio, Prodigy, MTurk and Toloka.",
+        ),
+    ],
     item: Annotated[str | None, typer.Option(help="The column with the items.")] = None,
     annotator: Annotated[str | None, typer.Option(help="The column with the annotators.")] = None,
-    label: Annotated[str | None, typer.Option(help="The column with the labels.")] = None,
+    label: Annotated[str | None, typer.Option(help="The column with the labels; of an export, the question.")] = None,
     classes: Annotated[str | None, typer.Option(metavar="A,B,...", help="All classes, in their order.")] = None,
     ordered: Annotated[bool, typer.Option("--ordered", help="The classes are ordered, as ratings are.")] = False,
     layout: Annotated[
-        str | None, typer.Option(help="long, wide or counts, where a file can be read in two ways.")
+        str | None,
+        typer.Option(
+            help="long, wide or counts, where a file can be read in two ways; nested: {item: {annotator: label}}."
+        ),
     ] = None,
     separator: Annotated[
         str | None, typer.Option(help="What stands between the labels of one multi-label vote.")
@@ -45,6 +58,8 @@ def votes(
     from dissensus.votes import read_votes
     from dissensus.votes.summary import summary
 
+    if save is not None:
+        _check_place(save, file)
     read = read_votes(
         file,
         item=item,
@@ -56,10 +71,10 @@ def votes(
         separator=separator,
         delimiter=delimiter,
     )
-    tell_notes(read.notes)
     told = summary(read)
+    tell_notes([*read.notes, *_of_ratings(read)])
     if save is not None:
-        (read.save if save.suffix == ".npz" else read.write)(save)
+        (read.save if save.suffix.lower() == ".npz" else read.write)(save)
     if as_json:
         print_json(asdict(told) | {"notes": list(read.notes)})
     else:
@@ -68,24 +83,34 @@ def votes(
             out.print(f"Wrote {escape(str(save))}", highlight=False)
 
 
+def _check_place(save: Path, file: Path) -> None:
+    if save.suffix.lower() not in SUFFIXES:
+        raise InputError(unknown("suffix of --save", save.suffix, SUFFIXES) + ".")
+    if save.exists() and file.exists() and save.samefile(file):
+        raise InputError(f"--save {save} would overwrite the file that is read; give another name.")
+
+
+def _of_ratings(read: Votes) -> list[str]:
+    """A hint where classes are numbers that may be a scale: agreement is another on one."""
+    numbers = all(isinstance(name, int | float) for name in read.classes)
+    if read.ordered or read.multilabel or not numbers or read.n_classes < 3:
+        return []
+    return ["The classes are numbers. If they are ratings, say --ordered: then near ones agree more than far ones."]
+
+
 def _show_votes(name: str, told: Summary) -> None:
     few, mean, most = told.votes_per_item
+    each = f"{few} an item" if few == most else f"{few} to {most} an item, {mean:.1f} on average"
     kind = "multi-label" if told.multilabel else "ordered" if told.ordered else "single-label"
     rows = [
         (
             "items",
             f"{told.items:,}" + (f" ({told.items_without_votes:,} without votes)" if told.items_without_votes else ""),
         ),
-        ("votes", f"{told.votes:,} ({few} to {most} an item, {mean:.1f} on average)"),
+        ("votes", f"{told.votes:,} ({each})"),
         ("annotators", "not known" if told.annotators is None else f"{told.annotators:,}"),
         ("classes", f"{len(told.classes)}, {kind}"),
-        ("unanimous items", _percent(told.unanimous)),
-        ("agreement of two votes", _percent(told.agreement)),
-        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats"),
-        (
-            f"Krippendorff's alpha ({'ordinal' if told.ordered else 'nominal'})",
-            "-" if told.alpha is None else f"{told.alpha:.3f}",
-        ),
+        *_agreement(told),
     ]
     show_table(name, ["", ""], rows)
     shares = sorted(told.class_shares.items(), key=lambda pair: -pair[1])[:10]
@@ -98,6 +123,22 @@ def _show_votes(name: str, told: Summary) -> None:
             for one in told.most_divided
         ]
         show_table("Most divided items", ["item", "entropy", "votes"], divided)
+
+
+def _agreement(told: Summary) -> list[tuple[str, str]]:
+    if told.multilabel:
+        return [("agreement", "not told where a vote may name several classes")]
+    if told.unanimous is None:
+        return [("agreement", "not known: no item has two votes")]
+    return [
+        ("unanimous items", _percent(told.unanimous)),
+        ("agreement of two votes", _percent(told.agreement)),
+        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats"),
+        (
+            f"Krippendorff's alpha ({'ordinal' if told.ordered else 'nominal'})",
+            "-" if told.alpha is None else f"{told.alpha:.3f}",
+        ),
+    ]
 
 
 def _percent(share: float | None) -> str:

@@ -47,9 +47,11 @@ def read_texts(path: Path, columns: Columns, delimiter: str | None = None) -> Na
     """
     import polars as pl
 
-    from dissensus.votes.source import Table, open_source
+    from dissensus.votes.label_studio import data_of
+    from dissensus.votes.source import Document, Table, open_source
 
-    table = open_source(existing_file(path, "table of texts"), delimiter)
+    opened = open_source(existing_file(path, "table of texts"), delimiter)
+    table = data_of(opened) if isinstance(opened, Document) else opened
     if not isinstance(table, Table):
         raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
     places = _places(table, columns)

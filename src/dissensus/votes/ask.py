@@ -12,6 +12,7 @@ from dissensus.votes.table import Class
 ITEM = ("item", "task")
 ANNOTATOR = ("annotator", "worker")
 LABEL = ("label",)
+TEXTS = ("text", "text_pair", "group")  # what tables of texts have; a table of votes may have them, too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +40,32 @@ def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> in
     if table.columns.count(names[0]) > 1:
         raise InputError(f"{table.name} has more than one column {names[0]!r}; rename one of them.")
     return table.columns.index(names[0])
+
+
+def votes_columns(table: Table, item: int | None) -> list[int]:
+    """The positions of the columns that hold votes where a row is an item: all but the items and their texts."""
+    columns = [at for at, name in enumerate(table.columns) if at != item and name not in TEXTS]
+    if not columns:
+        raise InputError(f"{table.name} has no column of votes beside {', '.join(table.columns)}.")
+    return columns
+
+
+def texts_told(table: Table, item: int | None) -> list[str]:
+    """A note on columns that are taken for texts."""
+    found = [repr(name) for at, name in enumerate(table.columns) if name in TEXTS and at != item]
+    told = f"column {found[0]} holds" if len(found) == 1 else f"columns {', '.join(found)} hold"
+    return [f"The {told} no votes."] if found else []
+
+
+def refuse_padded(table: Table, ask: Ask) -> None:
+    """An error for a usual name with a space beside it, which would be taken for another name."""
+    for name in table.columns:
+        plain = name.strip()
+        if name != plain and plain in (*ITEM, *ANNOTATOR, *LABEL) and name not in (ask.item, ask.annotator, ask.label):
+            raise InputError(
+                f"{table.name} has a column {name!r}, with a space where {plain!r} has none, and so perhaps in its "
+                "cells. Write the file without spaces beside the delimiters."
+            )
 
 
 def refuse_missing(table: Table, role: str, usual: Sequence[str]) -> InputError:

@@ -380,15 +380,19 @@ def _class_codes(
             raise InputError(f"{place(0)}: there are no votes, since no row has a label.")
         classes = check_classes(in_order(_as_whole(values).to_list()))
     index = {name: position for position, name in enumerate(classes)}
-    for value in values:
-        if value not in index:
-            told = ", ".join(map(repr, classes[:20])) + (", ..." if len(classes) > 20 else "")
-            row = int((labels == value).arg_max() or 0)
-            raise InputError(f"{place(row)}: the label {value!r} is not one of the classes {told}.")
+    if others := [value for value in values if value not in index]:
+        row = int(labels.is_in(others).arg_max() or 0)
+        rest = [value for value in others if value != labels[row]]
+        more = f" Neither {'is' if len(rest) == 1 else 'are'} {_some(rest)}." if rest else ""
+        raise InputError(f"{place(row)}: the label {labels[row]!r} is not one of the classes {_some(classes)}.{more}")
     at = [index[value] for value in values]
     if at == list(range(len(at))):  # whole numbers are numbered in order, as classes are
         return codes, classes
     return np.array([*at, -1], np.int32)[codes], classes
+
+
+def _some(values: Sequence[Any], most: int = 20) -> str:
+    return ", ".join(map(repr, values[:most])) + (", ..." if len(values) > most else "")
 
 
 def without_blanks(labels: pl.Series) -> pl.Series:

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dissensus.base.arrays import SHARES
 from dissensus.base.errors import InputError
 from dissensus.votes import long
-from dissensus.votes.ask import ITEM, Ask, find
+from dissensus.votes.ask import ITEM, Ask, find, texts_told, votes_columns
 from dissensus.votes.build import Place, without_votes
 from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.source import Arrays, Source, Table
@@ -26,7 +27,7 @@ def fits(source: Source, ask: Ask) -> bool:
     if not isinstance(source, Table) or long.fits(source, ask):
         return False
     item = find(source, "item", ask.item, ITEM)
-    at = [position for position in range(len(source.columns)) if position != item]
+    at = votes_columns(source, item)
     if ask.classes is not None:
         return item is None or [source.columns[position] for position in at] == list(map(str, ask.classes))
     columns, _ = _without_blank_lines(source.cells(at))
@@ -37,7 +38,8 @@ def fits(source: Source, ask: Ask) -> bool:
 
 def read(source: Source, ask: Ask) -> Votes:
     votes = _read_arrays(source, ask) if isinstance(source, Arrays) else _read_table(source, ask)
-    notes = without_votes(votes.votes_per_item, votes.items)
+    told = texts_told(source, find(source, "item", ask.item, ITEM)) if isinstance(source, Table) else []
+    notes = [*told, *without_votes(votes.votes_per_item, votes.items)]
     return replace(votes, notes=tuple(notes)) if notes else votes
 
 
@@ -53,7 +55,7 @@ def _read_arrays(source: Arrays, ask: Ask) -> Votes:
 def _read_table(source: Source, ask: Ask) -> Votes:
     assert isinstance(source, Table)
     item = find(source, "item", ask.item, ITEM)
-    at = [position for position in range(len(source.columns)) if position != item]
+    at = votes_columns(source, item)
     names = [source.columns[position] for position in at]
     columns, rows = _without_blank_lines(source.cells(at if item is None else [*at, item]))
 
@@ -111,7 +113,7 @@ def _whole(name: str, column: pl.Series, place: Place) -> NDArray[np.int64]:
     if wrong.any():
         row = int(wrong.argmax())
         told = "is empty" if column[row] is None else f"holds {column[row]}"
-        hint = " Shares cannot be turned back into votes." if 0 < numbers[row] < 1 else ""
+        hint = f" {SHARES}" if 0 < numbers[row] < 1 else ""
         raise InputError(f"{place(row)}, column {name!r} {told}, but a whole number of votes was expected.{hint}")
     return numbers.astype(np.int64)
 

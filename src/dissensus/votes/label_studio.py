@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import polars as pl
+
 from dissensus.base.errors import InputError, unknown
 from dissensus.base.words import many
 from dissensus.votes.answers import Answer, only, text_cells, votes_of
 from dissensus.votes.ask import Ask
-from dissensus.votes.source import Document, Source, Table
+from dissensus.votes.source import Document, Source, Table, TypedTable
 from dissensus.votes.table import Votes
 
 VALUES = ("choices", "rating", "number")  # what a control may say that can be a class
@@ -43,6 +45,20 @@ def _objects(content: Any) -> bool:
 
 
 # -- JSON
+
+
+def data_of(source: Document) -> TypedTable | None:
+    """The tasks as a table, their id and what is text in their data; None if these are no tasks.
+
+    >>> tasks = [{"id": 7, "data": {"text": "so", "n": 2}, "annotations": []}]
+    >>> data_of(Document("tasks", tasks)).frame.collect().rows()
+    [(7, 'so')]
+    """
+    if not _tasks(source.content):
+        return None
+    keys = [key for key, value in source.content[0]["data"].items() if isinstance(value, str) and key != "id"]
+    rows = [{"id": task["id"], **{key: task["data"].get(key) for key in keys}} for task in source.content]
+    return TypedTable(source.name, pl.DataFrame(rows, infer_schema_length=None).lazy(), unit="task")
 
 
 def _read_tasks(source: Document, ask: Ask) -> Votes:

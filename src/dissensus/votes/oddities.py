@@ -8,7 +8,7 @@ import numpy as np
 
 from dissensus.votes.table import Class, Votes
 
-BLANK = {"na", "n/a", "#n/a", "nan", "null"}  # but not "none", which may be an answer
+BLANK = {"na", "n/a", "#n/a", "nan", "null", "?", "-"}  # but not "none", which may be an answer
 
 
 def odd_classes(classes: Sequence[Class]) -> list[str]:
@@ -17,7 +17,7 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
     >>> for note in odd_classes(["Cat", "N/A", "cat", "dog"]):
     ...     print(note)
     The classes 'Cat' and 'cat' differ in capitals or spaces alone; if they are one, write it in one way.
-    The class 'N/A' may stand for no vote; if it does, leave those cells empty.
+    The class 'N/A' may stand for no vote; if so, leave those cells empty.
     """
     spelled: dict[str, list[str]] = {}
     for name in classes:
@@ -33,7 +33,8 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
             f"The classes {told} differ in capitals or spaces alone; if they are one, write it in one way{more}."
         )
     if blank:
-        notes.append(f"The class {blank[0]!r} may stand for no vote; if it does, leave those cells empty.")
+        told = f"The class {blank[0]!r}" if len(blank) == 1 else f"The classes {' and '.join(map(repr, blank))}"
+        notes.append(f"{told} may stand for no vote; if so, leave those cells empty.")
     return notes
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.votes import counts, label_studio, long, mturk, nested, prodigy, saved, toloka, wide
-from dissensus.votes.ask import Ask
+from dissensus.votes.ask import Ask, refuse_padded
 from dissensus.votes.source import Arrays, Document, Source, Table, TypedTable, open_source
 from dissensus.votes.table import Class, Votes, check_classes
 
@@ -77,6 +77,8 @@ def read_votes(
     names = None if classes is None else check_classes(classes)
     ask = Ask(item=item, annotator=annotator, label=label, classes=names, ordered=ordered, separator=separator)
     opened = open_source(source, delimiter)
+    if isinstance(opened, Table):
+        refuse_padded(opened, ask)
     reader = _choose(opened, ask, layout)
     try:
         return reader.read(opened, _with_what_the_file_says(opened, ask))

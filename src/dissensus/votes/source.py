@@ -179,7 +179,7 @@ class TypedTable(Table):
     def place(self, row: int) -> str:
         if self.unit == "line" and self.path is not None:
             return f"{self.name}, line {_line_of_record(self.path, row)}"
-        return f"{self.name}, row {row}"
+        return f"{self.name}, {self.unit} {row}"
 
     def _refuse_mixed(self, column: str) -> None:
         """Polars turns numbers into text where a JSON column holds both, so 1 and "1" would become one."""

@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -315,6 +316,10 @@ class Votes:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to an ``.npz`` file, which :meth:`load` reads with NumPy alone and without pickle."""
+        if (suffix := Path(path).suffix).lower() != ".npz":
+            raise InputError(
+                f"votes.save writes .npz, but the suffix is {suffix!r}; tables are written by votes.write."
+            )
         about = {"about": ABOUT, "version": VERSION, "classes": self.classes, "ordered": self.ordered}
         arrays = {name: getattr(self, name) for name in ("label_sets", "annotators", "annotator_names")}
         with written_whole(path) as part, part.open("wb") as file:

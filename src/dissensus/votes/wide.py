@@ -9,7 +9,7 @@ import polars as pl
 
 from dissensus.base.errors import InputError
 from dissensus.votes import long
-from dissensus.votes.ask import ITEM, Ask, find, refuse_missing
+from dissensus.votes.ask import ITEM, Ask, find, refuse_missing, texts_told, votes_columns
 from dissensus.votes.build import from_columns, without_blanks
 from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.oddities import odd_annotators
@@ -24,7 +24,7 @@ def fits(source: Source, ask: Ask) -> bool:
     item = find(source, "item", ask.item, ITEM)
     if item is None or (ask.item is None and item != 0):
         return False
-    others = [name for at, name in enumerate(source.columns) if at != item]
+    others = [source.columns[at] for at in votes_columns(source, item)]
     return ask.classes is None or others != list(map(str, ask.classes))
 
 
@@ -33,8 +33,9 @@ def read(source: Source, ask: Ask) -> Votes:
     item = find(source, "item", ask.item, ITEM)
     if item is None:
         raise refuse_missing(source, "item", ITEM)
-    ids, *votes = source.cells([item, *(at for at in range(len(source.columns)) if at != item)])
-    names = [name for at, name in enumerate(source.columns) if at != item]
+    others = votes_columns(source, item)
+    ids, *votes = source.cells([item, *others])
+    names = [source.columns[at] for at in others]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{source.name} has more than one column {twice!r}; a column is an annotator.")
@@ -60,7 +61,7 @@ def read(source: Source, ask: Ask) -> Votes:
         ordered=ask.ordered,
         place=lambda row: f"{source.place(int(rows[at[row]]))}, column {names[who[row]]!r}",
     )
-    return replace(table, notes=(*table.notes, *odd)) if (odd := odd_annotators(table)) else table
+    return replace(table, notes=(*texts_told(source, item), *table.notes, *odd_annotators(table)))
 
 
 def refuse_twice(source: Table, ids: pl.Series, rows: np.ndarray) -> None:

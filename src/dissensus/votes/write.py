@@ -23,7 +23,7 @@ def write(votes: Votes, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     writer = _WRITERS.get(path.suffix.lower())
     if writer is None:
-        raise InputError(unknown("suffix", path.suffix, _WRITERS) + ".")
+        raise InputError(unknown("suffix", path.suffix, _WRITERS) + "; .npz is written by votes.save.")
     with written_whole(path) as part:
         try:
             writer(votes, part)
