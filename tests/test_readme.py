@@ -33,6 +33,26 @@ def test_the_own_loop_changes_two_lines_and_fits_ten():
     assert len(loop.split("deliver = ")[1].splitlines()) <= 10
 
 
+def test_the_step_for_lightning_has_the_labels_of_the_epoch():
+    torch = pytest.importorskip("torch")
+    from dissensus import Multipass, Votes
+
+    (step,) = re.findall(r"^```python\n(def training_step.*?)^```", README, re.M | re.S)
+    names = {"torch": torch, "F": torch.nn.functional}
+    exec(step, names)
+    deliver = Multipass(Votes.from_counts([[2, 1], [1, 1], [0, 3]]), seed=0)
+
+    class Module:
+        def __call__(self, x):
+            return x
+
+    module = Module()
+    module.deliver, module.current_epoch = deliver, 4
+    x, i = torch.randn(2, 2), torch.tensor([2, 0])
+    expected = torch.nn.functional.cross_entropy(x, torch.as_tensor(deliver(4)[[2, 0]]))
+    assert names["training_step"](module, (x, i), 0) == expected
+
+
 @pytest.mark.parametrize("section", ["demo", "basins", "soft-labels", "training", "speed"])
 def test_the_numbers_are_those_of_the_files(section):
     sys.path.insert(0, str(ROOT / "docs"))

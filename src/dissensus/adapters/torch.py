@@ -13,6 +13,9 @@ data set that nobody tells which epoch it is. Here the sampler, which lives in t
           for x, y in loader:
               loss = F.cross_entropy(model(x), y)
 
+Lightning begins an epoch of its loader before it says which one it is, so after a resume with workers the first epoch
+would have the labels of another. There ask for labels in ``training_step``, as the README shows.
+
 >>> import torch
 >>> from torch.utils.data import DataLoader, TensorDataset
 >>> from dissensus.delivery import Multipass
