@@ -7,6 +7,7 @@ from scipy.stats import entropy
 
 from dissensus import metrics
 from dissensus.report import collect
+from dissensus.report.references import ceilings, floors
 
 
 def test_ceilings_and_floors_stand_beside(comparison):
@@ -22,6 +23,28 @@ def test_one_seed_is_the_metric_itself(make_run):
     assert found.ceilings["kl"] == metrics.ceiling("kl", run.predictions["counts"], draws=20)
     votes = np.full(60, 20)
     assert found.floors["kl"] == metrics.floor("kl", run.predictions["truth"], votes, draws=20)
+
+
+def test_draws_are_independent_from_seed_to_seed(make_run):
+    """With the same draws in every split a mean over twenty seeds would be as noisy as one of them."""
+    run = make_run("soft")
+    counts, truth = run.predictions["counts"], run.predictions["truth"]
+    exact = metrics.floor("kl", truth, counts.sum(1), draws=2000)
+    found = floors([run] * 20, ["kl"])["kl"]
+    assert found.mean != metrics.floor("kl", truth, counts.sum(1), draws=2).mean
+    assert abs(found.mean - exact.mean) < 4 * exact.sd / np.sqrt(40)
+    half = metrics.ceiling("kl", counts, draws=2000)
+    found = ceilings([run] * 20, ["kl"])["kl"]
+    assert found.mean != metrics.ceiling("kl", counts, draws=2).mean
+    assert abs(found.mean - half.mean) < 4 * half.sd / np.sqrt(40)
+
+
+def test_one_vote_an_item_and_no_truth_have_no_floor(make_run):
+    def single(predictions):
+        predictions["counts"] = np.eye(4, dtype=np.int32)[predictions["counts"].argmax(1)]
+
+    assert collect([make_run("soft", edit=single, truth=False)]).floors == {}
+    assert "kl" in collect([make_run("sls", edit=single)]).floors
 
 
 def test_single_votes_cannot_be_halved(make_run):

@@ -15,22 +15,28 @@ DRAWS = 20  # over all seeds together
 def ceilings(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estimate]:
     """How well half of the annotators predict the other half, on the evaluation items that have two votes or more."""
 
-    def one(metric: str, run: StoredRun, draws: int) -> Estimate | None:
+    def one(metric: str, run: StoredRun, draws: int, seed: int) -> Estimate | None:
         counts = run.predictions["counts"]
         divisible = counts[counts.sum(1) > 1]
-        return ceiling(metric, divisible, draws=draws) if len(divisible) > 1 else None
+        return ceiling(metric, divisible, draws=draws, seed=seed) if len(divisible) > 1 else None
 
     return _over_seeds(runs, metrics, one)
 
 
 def floors(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estimate]:
-    """What a perfect model would score: one that says the truth, or the shares of the votes where no truth is known."""
+    """What a perfect model would score: one that says the truth, or the shares of the votes where no truth is known.
 
-    def one(metric: str, run: StoredRun, draws: int) -> Estimate | None:
+    Shares are more extreme than the truth, so the floor by shares is too low: for KL with two votes an item a third of
+    the real one, with five 60 %, with fifty 90 % (three classes). With one vote it would be 0, and there is none.
+    """
+
+    def one(metric: str, run: StoredRun, draws: int, seed: int) -> Estimate | None:
         counts = run.predictions["counts"]
         votes = counts.sum(1)
+        if "truth" not in run.predictions and votes.max() == 1:
+            return None
         probs = run.predictions.get("truth", counts / votes[:, None])
-        return floor(metric, probs, votes, draws=draws)
+        return floor(metric, probs, votes, draws=draws, seed=seed)
 
     return _over_seeds(runs, metrics, one)
 
@@ -38,7 +44,7 @@ def floors(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estim
 def class_shares(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estimate]:
     """What the shares of the classes score, said of every item alike; with the standard error over the items."""
 
-    def one(metric: str, run: StoredRun, draws: int) -> Estimate | None:
+    def one(metric: str, run: StoredRun, draws: int, seed: int) -> Estimate | None:
         counts = run.predictions["counts"]
         human = counts / counts.sum(1, keepdims=True)
         shares = human.mean(0)
@@ -54,13 +60,15 @@ def class_shares(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str,
 
 
 def _over_seeds(
-    runs: Sequence[StoredRun], metrics: Iterable[str], one: Callable[[str, StoredRun, int], Estimate | None]
+    runs: Sequence[StoredRun], metrics: Iterable[str], one: Callable[[str, StoredRun, int, int], Estimate | None]
 ) -> dict[str, Estimate]:
     """The mean over the splits of all seeds; a metric that is undefined for one of them is left out."""
     draws = max(2, -(-DRAWS // len(runs)))
     found = {}
     for metric in metrics:
-        estimates = [estimate for run in runs if (estimate := one(metric, run, draws)) is not None]
+        # a seed for each: the same draws in all splits would be wrong in the same direction, and no mean would help
+        tried = [one(metric, run, draws, seed) for seed, run in enumerate(runs)]
+        estimates = [estimate for estimate in tried if estimate is not None]
         if estimates and np.isfinite([estimate.mean for estimate in estimates]).all():
             spread = np.sqrt(np.mean([estimate.sd**2 for estimate in estimates]))
             found[metric] = Estimate(float(np.mean([estimate.mean for estimate in estimates])), float(spread))

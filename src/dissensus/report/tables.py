@@ -162,13 +162,18 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[Row], metrics: 
             "few votes."
         )
     if "noise floor" in names:
-        notes.append("Noise floor: what a perfect model would score with this number of items and votes.")
+        notes.append(
+            "Noise floor: what a perfect model would score with this number of items and votes. Where no truth is known "
+            "the shares of the votes stand for it, and few votes make the floor look lower than it is."
+        )
         notes += _near_floor(comparison, panel)
     if "class shares" in names:
         notes.append(
             "Class shares: how frequent each class is, said of every item alike, as if a model never looked at one. "
             "One that has learned may have a KL as high if it is too sure; its KL after a temperature tells."
         )
+    if names & {"human ceiling", "noise floor", "class shares"}:
+        notes.append("± of ceiling and floor: the spread over draws of one seed; of class shares: the standard error.")
     if "ece" in metrics:
         notes.append(
             "Accuracy and ECE are against the most frequent vote. A model that matches divided annotators is right "
