@@ -163,8 +163,8 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[Row], metrics: 
         )
     if "noise floor" in names:
         notes.append(
-            "Noise floor: what a perfect model would score with this number of items and votes. Where no truth is known "
-            "the shares of the votes stand for it, and few votes make the floor look lower than it is."
+            "Noise floor: what a perfect model would score with this number of items and votes. Where no truth is "
+            "known the shares of the votes stand for it, and few votes make the floor look lower than it is."
         )
         notes += _near_floor(comparison, panel)
     if "class shares" in names:
