@@ -155,3 +155,10 @@ def test_one_seed_has_no_intervals(make_run):
     assert all(not c.detail for row in table.rows if row.kind != "reference" for c in row.cells)
     assert table.notes[0] == "One seed: there are no intervals, and nothing can be tested."
     assert verdicts_table(found.panels[0]).rows == ()
+
+
+def test_it_is_said_what_accuracy_is_against_and_what_stands_beside_the_scores(comparison):
+    notes = " ".join(methods_table(comparison, comparison.panels[0]).notes)
+    assert "Accuracy and ECE are against the most frequent vote; in a tie against the data's own label" in notes
+    assert "few votes make the floor look lower than it is" in notes
+    assert "± of ceiling and floor: the spread over draws of one seed; of class shares: the standard error." in notes

@@ -132,6 +132,7 @@ def _agreement(told: Summary) -> list[tuple[str, str]]:
         return [("agreement", "not known: no item has two votes")]
     return [
         ("unanimous items", _percent(told.unanimous)),
+        ("items with a tie for most", _percent(told.tied)),
         ("agreement of two votes", _percent(told.agreement)),
         ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats"),
         (

@@ -174,10 +174,15 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[Row], metrics: 
         )
     if names & {"human ceiling", "noise floor", "class shares"}:
         notes.append("± of ceiling and floor: the spread over draws of one seed; of class shares: the standard error.")
+    if "accuracy" in metrics:
+        which = "Accuracy and ECE are" if "ece" in metrics else "Accuracy is"
+        notes.append(
+            f"{which} against the most frequent vote; in a tie against the data's own label if it is among the tied, "
+            "else against the first of them."
+        )
     if "ece" in metrics:
         notes.append(
-            "Accuracy and ECE are against the most frequent vote. A model that matches divided annotators is right "
-            "more often than it says, and ECE counts that as an error."
+            "A model that matches divided annotators is right more often than it says, and ECE counts that as an error."
         )
     return tuple(notes)
 
