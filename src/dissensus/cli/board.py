@@ -26,8 +26,8 @@ HEARTBEAT = 30.0  # seconds between lines that say how it goes, where there is n
 class Standing:
     """How a sweep stands, by what it has told so far."""
 
-    def __init__(self, total: int, items: str = "items") -> None:
-        self.total, self.items = total, items
+    def __init__(self, total: int) -> None:
+        self.total = total
         self.ended = 0
         self.under_way: dict[str, Event] = {}
         self.left: tuple[float, float] | None = None  # seconds that remain, and when that was so
@@ -40,6 +40,12 @@ class Standing:
             self.ended += event.kind != "stopped"
         if event.sweep_left is not None:
             self.left = event.sweep_left, time.monotonic()
+
+    @property
+    def items(self) -> str:
+        """What the runs under way are trained on, in a word that is true of all of them."""
+        words = {event.items for event in list(self.under_way.values())}
+        return words.pop() if len(words) == 1 else "items"
 
     def summary(self) -> str:
         """One line for all runs."""
@@ -67,7 +73,7 @@ def line_of(event: Event, standing: Standing) -> str | None:
         return f"{name}: stopped after {event.epoch} of {event.of} epochs, which are kept"
     if event.kind == "done":
         resumed = f", resumed at epoch {event.resumed_at}" if event.resumed_at else ""
-        how = f"in {event.seconds:.1f} s, {event.rate or 0:,.0f} {standing.items}/s{resumed}"
+        how = f"in {event.seconds:.1f} s, {event.rate or 0:,.0f} {event.items}/s{resumed}"
         return f"{standing.ended}/{standing.total} {name}: {how}"
     return None if event.kind == "epoch" else f"{standing.ended}/{standing.total} {name}: {event.kind}"
 
@@ -104,9 +110,9 @@ class Board:
 
 
 @contextmanager
-def progress(console: Console, total: int, items: str = "items") -> Iterator[Callable[[Event], None]]:
+def progress(console: Console, total: int) -> Iterator[Callable[[Event], None]]:
     """Something to tell a sweep's events to."""
-    standing = Standing(total, items)
+    standing = Standing(total)
     if console.is_terminal:
         with Live(Board(standing), console=console, transient=True, refresh_per_second=4):
             yield standing.hear

@@ -97,7 +97,7 @@ def compare_and_report(
     before = before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
     tell_notes([*data.votes.notes, *comparison.notes(), *before])
     refuse_done(how, plans, kept)
-    carry_out(plans, comparison.data, data, kept, how, quiet)
+    carry_out(plans, comparison.data, kept, how, quiet)
     with waiting("Judging", quiet):
         collected = collect([kept.read(plan.name) for plan in plans])
     show_report(collected, page, data, as_json, quiet)

@@ -272,7 +272,7 @@ def _make(
             err.print(escape(line), highlight=False, soft_wrap=True)
     left = None if end is None else end.left()
     sweep = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
-    return swept(sweep, len(now.plans), "images", repeated.store, end, quiet)
+    return swept(sweep, len(now.plans), repeated.store, end, quiet)
 
 
 def _make_studies(

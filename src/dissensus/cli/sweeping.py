@@ -84,9 +84,7 @@ def _has_features(run: StoredRun) -> bool:
     return "best_features" in run.predictions
 
 
-def carry_out(
-    plans: Sequence[Plan], source: Source, data: Dataset, kept: RunStore, how: dict[str, Any], quiet: bool
-) -> None:
+def carry_out(plans: Sequence[Plan], source: Source, kept: RunStore, how: dict[str, Any], quiet: bool) -> None:
     """All of them, or the end of the command; ``how`` are options of :func:`dissensus.experiment.compare`, but that the
     budget is a deadline: what it took to read the data comes out of it.
     """
@@ -95,18 +93,16 @@ def carry_out(
     end = how.get("budget")
     how = how | {"budget": None if end is None else end.left()}
     sweep = partial(experiment.compare, plans, source, kept, **how)
-    if code := swept(sweep, len(plans), "images" if data.images else "items", kept, end, quiet):
+    if code := swept(sweep, len(plans), kept, end, quiet):
         raise typer.Exit(code)
 
 
-def swept(
-    sweep: Callable[..., Outcome], total: int, items: str, kept: RunStore, end: Deadline | None, quiet: bool
-) -> int:
+def swept(sweep: Callable[..., Outcome], total: int, kept: RunStore, end: Deadline | None, quiet: bool) -> int:
     """Runs with their progress, and how it ended; returns the exit code."""
     from dissensus.experiment.budget import Terminated
 
     try:
-        with _board(total, items, quiet) as tell:
+        with _board(total, quiet) as tell:
             outcome = sweep(progress=tell, say=tell_note)
     except Terminated:
         raise typer.Exit(TERMINATED) from None
@@ -121,14 +117,14 @@ def swept(
 
 
 @contextmanager
-def _board(total: int, items: str, quiet: bool) -> Iterator[Callable[[Event], None] | None]:
+def _board(total: int, quiet: bool) -> Iterator[Callable[[Event], None] | None]:
     """A live table in a terminal, lines elsewhere."""
     if quiet:
         yield None
         return
     from dissensus.cli.board import progress
 
-    with progress(err, total, items) as tell:
+    with progress(err, total) as tell:
         yield tell
 
 

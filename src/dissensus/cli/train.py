@@ -82,7 +82,7 @@ def train(
     how: dict[str, Any] = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "budget": end}
     how |= {"diagnose": looking}
     refuse_done(how, [only], kept)
-    carry_out([only], comparison.data, loaded, kept, how, quiet)
+    carry_out([only], comparison.data, kept, how, quiet)
     run = kept.read(only.name)
     records = records_of(run)
     if as_json:

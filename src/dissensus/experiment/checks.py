@@ -87,10 +87,9 @@ def vote_mistakes(data: Dataset, numbers: Iterable[Literal["all"] | int], draw: 
 def recipe_mistakes(data: Dataset, recipe: RecipePart) -> Iterator[Mistake]:
     """Parts of a recipe that only images have, and means that do not fit the inputs."""
     if not data.images:
-        kind = "texts" if data.texts else "features"
         for field in ("crop", "flip"):
             if getattr(recipe, field):
-                yield Mistake(("recipe", field), f"recipe.{field} is for images, but the inputs are {kind}.")
+                yield Mistake(("recipe", field), f"recipe.{field} is for images, but the inputs are {data.kind}.")
     if data.texts:
         return  # what becomes of texts is the model's affair
     width, unit = data.array.shape[1], "channels" if data.images else "features"

@@ -72,7 +72,8 @@ class Maker:
                 begun = begin(plan, self.data, self.store, self.how, source, self.clock)
                 if begun is None:
                     continue
-                teller = Teller(plan, tell, len(begun.split.train), begun.resumed_at, self.clock)
+                items = "items" if self.data.kind == "features" else self.data.kind
+                teller = Teller(plan, tell, len(begun.split.train), items, begun.resumed_at, self.clock)
                 self.under_way[plan.name] = begun, teller
                 teller("started")
                 job = begun.job(teller.epoch, tag=plan.name)
