@@ -51,7 +51,7 @@ def votes_enough(
     tested = dict(zip(downwards, p[: shown + 1], strict=False))
     if shown == len(p) < len(downwards):  # the next one is still to be made
         return Enough(metric, margin, None, tested)
-    return Enough(metric, margin, ["all", *downwards][shown], tested)
+    return Enough(metric, margin, downwards[shown - 1] if shown else "all", tested)
 
 
 def _lost(
