@@ -61,7 +61,9 @@ def _encode(plan: Plan, data: Dataset, encoder: str | None, quiet: bool) -> None
 def refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -> None:
     """Whatever is to be kept of the runs, those that are done must have kept."""
     if how.get("keep_model"):
-        _refuse_done_without("weights", plans, kept, lambda run: (run.path / "model.safetensors").exists())
+        from dissensus.experiment.diagnose import has_weights
+
+        _refuse_done_without("weights", plans, kept, has_weights)
     if how.get("features"):
         _refuse_done_without("features", plans, kept, _has_features)
     if how.get("diagnose"):
