@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from dissensus.base.errors import InputError, StoreError, unknown
 from dissensus.base.files import written_whole
+from dissensus.base.words import many
 from dissensus.experiment.claims.claim import metric_title
 
 Verdict = Literal["supported", "contradicted", "undecided"]
@@ -145,7 +146,7 @@ class Row:
     def sentence(self) -> str:
         """The whole row: what was published, what was measured on how many seeds and how, the verdict and why."""
         epoch = "the last epoch" if self.checkpoint == "last" else "the best epoch"
-        seeds = f", {self.seeds} seeds" if self.seeds else ""
+        seeds = f", {many(self.seeds, 'seed')}" if self.seeds else ""
         return (
             f"{self.claim}, {self.title}. Published: {self.published}. "
             f"Measured ({self.protocol} protocol, {epoch}{seeds}): {self.measured}. "

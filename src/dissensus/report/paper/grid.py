@@ -123,7 +123,7 @@ def box(found: Measured, digits: int, *, expected: int | None = None, differs: b
     detail = bounds(interval, digits)
     seeds = len(found.seeds)
     if expected is not None and seeds != expected:
-        detail = " ".join(filter(None, (detail, f"{seeds} seed{'s' * (seeds > 1)}")))
+        detail = " ".join(filter(None, (detail, many(seeds, "seed"))))
     return Box(number(interval.mean, digits), detail, differs)
 
 
