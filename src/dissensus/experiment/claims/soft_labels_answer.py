@@ -31,7 +31,7 @@ def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
         _told(ledger, "S4", "soft labels overfit less"),
         _hard_delivery(ledger),
         votes_sentence(evidence),
-        _how_sure(ledger, evidence),
+        _how_sure(evidence),
     ]
 
 
@@ -169,7 +169,7 @@ def _votes(number: int | str | None) -> str:
     return "1 vote" if number == 1 else f"{number} votes"
 
 
-def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
+def _how_sure(evidence: Evidence) -> str:
     protocols = list(dict.fromkeys(cell.protocol for cell in evidence.runs.values()))
     if not protocols:
         return "How sure all that is: nothing was run yet."

@@ -84,6 +84,15 @@ def _plain(value: Any) -> Any:
     return "" if value is None else value
 
 
+def called(place: str) -> str:
+    """A table or figure as it is spoken of.
+
+    >>> called("table10"), called("figure2")
+    ('Table 10', 'Figure 2')
+    """
+    return place.replace("table", "Table ").replace("figure", "Figure ")
+
+
 def title_of(metric: str) -> str:
     """A metric or diagnostic as the head of a table has it.
 

@@ -116,8 +116,8 @@ class _Sheet:
         return ", ".join(_WORDS[part](value) for part, value in zip(self.row_parts, row, strict=True))
 
     def notes(self, made: Coverage) -> Iterator[str]:
-        if 0 < made.done < made.wanted:
-            yield f"Not complete: {made.done} of {made.wanted} runs."
+        if made.done and made.partly:
+            yield made.partly
         if self.few():
             yield f"The paper has {FEW} seeds where a line is printed for seeds 0 to {FEW - 1}."
         if self.tests:
