@@ -8,6 +8,7 @@ from pathlib import Path
 
 from in_markdown import table, table_row, wrapped
 
+from dissensus.base.words import listed
 from dissensus.experiment.claims import Ledger
 from dissensus.experiment.claims.guard import BARRED
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, Measured, Row
@@ -16,7 +17,6 @@ from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.experiment.studies import studies_of
 from dissensus.report.paper.ledger import SIGNS, sign
 from dissensus.report.paper.measured import Subject, measured
-from dissensus.report.phrases import listed
 from dissensus.report.tables import number
 
 CLAIMS = ("S1", "S2", "S3", "S4", "S5")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def many(number: int, what: str) -> str:
     """A number of things.
@@ -10,6 +12,15 @@ def many(number: int, what: str) -> str:
     ('1 run', '3 runs')
     """
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a reader expects them.
+
+    >>> listed(["soft"]), listed(["soft", "sls"]), listed(("soft", "sls", "mixup")), listed([])
+    ('soft', 'soft and sls', 'soft, sls and mixup', '')
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def run_in_words(

@@ -98,11 +98,9 @@ def carry_out(
         return plan.name
     with begun.claim, one_thread():
         (ended,) = side_by_side([begun.job(progress)], engine=engine, stop=stop_after_the_first(stop))
-        if ended.fitted is None:
-            assert ended.error is not None
-            raise ended.error
-        looked = begun.diagnose(ended.fitted)
-        write_run(begun.staging, **begun.content(ended.fitted, looked))
+        fitted = ended.result()
+        looked = begun.diagnose(fitted)
+        write_run(begun.staging, **begun.content(fitted, looked))
     records_of(store.read(plan.name))  # derived from what is on disk by now: a metric that fails loses no run
     if looked.error is not None:
         raise looked.error

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from dissensus.base.words import listed
 from dissensus.report.comparison import Comparison, Measure, Panel, Scores, learned_little
-from dissensus.report.phrases import listed
 from dissensus.report.rules import ALPHA, RULES
 from dissensus.stats.correction import rejected_in_order
 from dissensus.stats.student import p_not_worse

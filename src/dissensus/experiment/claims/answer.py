@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from dissensus.base.words import many
+from dissensus.base.words import listed, many
 from dissensus.experiment.claims.claim import metric_title
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Judged, Ledger, Measured, Row
 from dissensus.experiment.claims.soft_labels_answer import soft_labels_answer
@@ -146,7 +146,7 @@ def _verdicts(rows: Iterable[Row]) -> str:
     verdicts.append(f"{counted[UNDECIDED]} undecided")
     if open_ := counted.total() - sum(counted[verdict] for verdict in (SUPPORTED, CONTRADICTED, UNDECIDED)):
         verdicts.append(f"{open_} not judged")
-    return f"{', '.join(verdicts[:-1])} and {verdicts[-1]}"
+    return listed(verdicts)
 
 
 def _by(ledger: Ledger, row: Row) -> str:

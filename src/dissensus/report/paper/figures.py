@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dissensus.base.words import listed
 from dissensus.metrics import Estimate
 from dissensus.report.figures import FAINT, HAIR, sheet
 from dissensus.report.paper.drawing import (
@@ -30,7 +31,6 @@ from dissensus.report.paper.drawing import (
 )
 from dissensus.report.paper.grid import title_of
 from dissensus.report.paper.measured import Measured, Subject, measured
-from dissensus.report.phrases import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

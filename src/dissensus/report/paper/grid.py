@@ -14,7 +14,7 @@ from dissensus.base.words import many
 from dissensus.diagnostics.registry import DIAGNOSTICS
 from dissensus.metrics import METRICS
 from dissensus.report.paper.measured import Measured, higher_is_better
-from dissensus.report.tables import number
+from dissensus.report.tables import heading, number
 from dissensus.stats import Interval
 
 TITLES = {
@@ -102,8 +102,7 @@ def title_of(metric: str) -> str:
     if metric in TITLES:
         return TITLES[metric]
     if metric in METRICS:
-        better = METRICS[metric].higher_is_better
-        return METRICS[metric].title + ("" if better is None else " ↑" if better else " ↓")
+        return heading(metric)
     return DIAGNOSTICS[metric].title + (" ↑" if higher_is_better(metric) else "")
 
 
