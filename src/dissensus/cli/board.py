@@ -16,9 +16,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from dissensus.base.words import run_in_words
+from dissensus.base.words import duration, run_in_words
 from dissensus.experiment import Event
-from dissensus.experiment.budget import told
 
 HEARTBEAT = 30.0  # seconds between lines that say how it goes, where there is no terminal
 
@@ -54,7 +53,7 @@ class Standing:
             words.append(f"{rate:,.0f} {self.items}/s")
         if self.left is not None:
             remaining, when = self.left
-            words.append(f"about {told(max(0.0, remaining - (time.monotonic() - when)))} left")
+            words.append(f"about {duration(max(0.0, remaining - (time.monotonic() - when)))} left")
         return ", ".join(words)
 
 
@@ -97,7 +96,7 @@ class Board:
                 f"{event.epoch}/{event.of}",
                 "" if event.soft_nll is None else f"{event.soft_nll:.3f}",
                 "" if event.rate is None else f"{event.rate:,.0f}",
-                "" if event.seconds_left is None else told(event.seconds_left),
+                "" if event.seconds_left is None else duration(event.seconds_left),
             )
         whole = Table.grid(padding=(0, 2, 0, 0), expand=True)
         whole.add_column(ratio=1)

@@ -10,7 +10,16 @@ import typer
 from dissensus.cli import options
 from dissensus.cli.deadline import deadline_of
 from dissensus.cli.extras import need
-from dissensus.cli.given import comparison_of, listed, look_for, model_of, recipe_of, seeds_of, source_of, votes_an_item
+from dissensus.cli.given import (
+    comma_separated,
+    comparison_of,
+    look_for,
+    model_of,
+    recipe_of,
+    seeds_of,
+    source_of,
+    votes_an_item,
+)
 from dissensus.cli.report import show_report
 from dissensus.cli.sweeping import before_starting, carry_out, refuse_done
 from dissensus.cli.telling import tell_notes, waiting
@@ -70,7 +79,7 @@ def compare(
     comparison = comparison_of(
         plan,
         data=source_of(data, votes, inputs, texts, option),
-        methods=listed(methods),
+        methods=comma_separated(methods),
         seeds=seeds_of(seeds),
         votes=votes_an_item(votes, per_item),
         draw=draw,

@@ -12,12 +12,12 @@ import typer
 from rich.markup import escape
 
 from dissensus.base.errors import InputError
-from dissensus.base.words import many
+from dissensus.base.words import duration, many
 from dissensus.cli import options
 from dissensus.cli.deadline import Deadline, deadline_of, tell_too_short
 from dissensus.cli.exits import LEFT
 from dissensus.cli.extras import need
-from dissensus.cli.given import listed, refuse_together, seed_set
+from dissensus.cli.given import comma_separated, refuse_together, seed_set
 from dissensus.cli.sweeping import swept
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import err, out, print_json, waiting
@@ -131,7 +131,7 @@ def reproduce(
 
     told = read_paper(paper)
     under, of_seeds = None if protocol == "all" else protocol, seed_set(seeds)
-    wanted = choose(told, listed(only) or [], under, small=smoke)
+    wanted = choose(told, comma_separated(only) or [], under, small=smoke)
     refuse_together(
         {"--plan": plan, "--from": results is not None, "--runs-only": runs_only}, "--results-only", results_only
     )
@@ -243,8 +243,6 @@ def _json_standing(repeated: Reproduction | Several, now: Standing) -> dict[str,
 
 def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[str]:
     """How far it is, and what is left: two or three lines."""
-    from dissensus.experiment.budget import told
-
     again = f", of which {len(now.again)} were made before and lack something" if now.again else ""
     told_of = f" (of {len(now.recorded)} only results tell)" if now.recorded else ""
     yield f"{many(len(now.plans), 'run')}: {len(now.done)} done{told_of}, {len(now.left)} left{again}."
@@ -257,7 +255,7 @@ def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[
     lacking = [f"{many(left.runs, 'run')} of other kinds"] * bool(left.runs)
     lacking += [f"the looks inside {many(left.looks, 'model')}"] * bool(left.looks)
     without = f"; without {' and '.join(lacking)}, which nobody has timed yet" if lacking else ""
-    yield f"About {told(left.seconds)} are left{without} ({left.source})."
+    yield f"About {duration(left.seconds)} are left{without} ({left.source})."
 
 
 def _make(

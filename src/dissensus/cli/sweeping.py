@@ -31,7 +31,7 @@ def before_starting(
     Texts are encoded here, once for all of them.
     """
     from dissensus.experiment.cost import cpu_note
-    from dissensus.experiment.run import refuse_other_machine
+    from dissensus.experiment.machine import refuse_other_machine
 
     left = [plan for plan in plans if plan.name not in kept]
     refuse_other_machine(left)

@@ -11,10 +11,9 @@ from dissensus.base.errors import InputError
 from dissensus.datasets import Dataset
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.mistakes import Mistake
-from dissensus.experiment.parts import parts, strata
+from dissensus.experiment.parts import aim_of, parts, strata
 from dissensus.experiment.plan import ModelPart, RecipePart, SplitPart
 from dissensus.experiment.seen import chosen
-from dissensus.targets import TARGETS
 
 
 def data_mistakes(data: Dataset, split: SplitPart) -> Iterator[Mistake]:
@@ -105,7 +104,7 @@ def method_mistakes(data: Dataset, methods: Iterable[str], target: str, hold: in
     """Targets and deliveries that cannot be made of these votes, and labels that cannot be held; tried on one item."""
     votes = data.votes.take([0])
     try:
-        aim = votes if target == "shares" else TARGETS[target](votes)
+        aim = aim_of(votes, target)
     except InputError as error:
         yield Mistake(("target",), f"target: {error}")
         return

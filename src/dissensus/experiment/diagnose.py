@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from dissensus.base.errors import require
 from dissensus.datasets import Dataset
+from dissensus.experiment.machine import device
 from dissensus.experiment.pairs import across_seeds, against_soft, between_models
 from dissensus.experiment.parts import parts, reference_labels
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.run import WEIGHTS, device, refuse_other_meaning
+from dissensus.experiment.run import WEIGHTS, refuse_other_meaning
 from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import Subject, dynamics_of, look_inside

@@ -11,8 +11,9 @@ from dissensus.base.errors import DissensusError, StoreError
 from dissensus.datasets import Dataset
 from dissensus.experiment.clock import Clock
 from dissensus.experiment.events import Progress, Teller
+from dissensus.experiment.machine import one_thread
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.run import Begun, How, Looked, begin, one_thread
+from dissensus.experiment.run import Begun, How, Looked, begin
 from dissensus.experiment.source import Source
 from dissensus.experiment.writer import Writer, at_once
 from dissensus.records import RunStore

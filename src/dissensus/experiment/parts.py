@@ -11,9 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.base.arrays import Labels
+from dissensus.base.arrays import Labels, Simplex
 from dissensus.base.streams import key
 from dissensus.datasets import Dataset
+from dissensus.targets import TARGETS
 from dissensus.votes import Votes
 
 Positions = NDArray[np.int64]
@@ -51,6 +52,11 @@ def given_votes(
     if number != "all":
         given = getattr(given, draw)(number, seed=seed)
     return given.take(np.searchsorted(rest, split.train)), given.take(np.searchsorted(rest, split.select))
+
+
+def aim_of(votes: Votes, target: str) -> Votes | Simplex:
+    """What a delivery is made of: the votes themselves, which give shares and which multipass needs, or an estimate."""
+    return votes if target == "shares" else TARGETS[target](votes)
 
 
 def reference_labels(data: Dataset) -> Labels:

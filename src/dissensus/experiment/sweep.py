@@ -16,9 +16,10 @@ from typing import Any
 from dissensus.base.errors import InputError, StoreError
 from dissensus.experiment.budget import Budget, Paces, Signalled, epochs_saved, kind_of, until_signal
 from dissensus.experiment.events import ENDS, Event, Progress, event_of
+from dissensus.experiment.machine import device, device_name, refuse_other_machine
 from dissensus.experiment.making import Maker
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.run import CHECKPOINT, How, device, device_name, refuse_other_machine
+from dissensus.experiment.run import CHECKPOINT, How
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import Diagnose
 from dissensus.experiment.workers import Worker
