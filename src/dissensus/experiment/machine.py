@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from dissensus.base.errors import InputError
 from dissensus.experiment.plan import Plan
@@ -36,13 +36,18 @@ def refuse_other_machine(plans: Iterable[Plan]) -> None:
         )
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> AbstractContextManager[None]:
     """The same numbers in one process as in many; and on small models one thread is the fastest, too."""
+    return threads(1)
+
+
+@contextmanager
+def threads(number: int) -> Iterator[None]:
+    """So many inside, and as many as before after it."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(number)
     try:
         yield
     finally:
