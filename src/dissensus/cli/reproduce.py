@@ -168,15 +168,7 @@ def reproduce(
         if not results_only:
             code = _make(repeated, now, end, jobs, width, quiet)
         if not runs_only:
-            if repeated.stale:
-                err.print(
-                    f"{many(repeated.stale, 'run')} of {escape(str(out_folder))} are planned otherwise by now (another "
-                    "recipe, model or version) and are left out of the results.",
-                    highlight=False,
-                )
-            with waiting("Collecting", quiet):
-                evidence = repeated.collect()
-                evidence.write(out_folder)
+            evidence = _collect(repeated, out_folder, quiet)
     if not runs_only:
         made = wanted.without_training() if results_only else wanted
         left = _make_studies(made, repeated, out_folder, of_seeds, context.obj, end, quiet)
@@ -271,6 +263,21 @@ def _make(
     left = None if end is None else end.left()
     sweep = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
     return swept(sweep, len(now.plans), repeated.store, end, quiet)
+
+
+def _collect(repeated: Reproduction | Several, folder: Path, quiet: bool) -> Evidence:
+    """What the runs of the store say, added to the results that are there."""
+    if repeated.stale:
+        are = "is" if repeated.stale == 1 else "are"
+        err.print(
+            f"{many(repeated.stale, 'run')} of {escape(str(folder))} {are} planned otherwise by now (another recipe, "
+            f"model or version) and {are} left out of the results.",
+            highlight=False,
+        )
+    with waiting("Collecting", quiet):
+        evidence = repeated.collect()
+        evidence.write(folder)
+    return evidence
 
 
 def _make_studies(

@@ -44,6 +44,11 @@ class Outcome:
     seconds_left: float | None = None  # what they will take, about, where that is known
     begun: bool = False  # whether any run got as far as training
 
+    def and_then(self, other: Outcome) -> Outcome:
+        """What two sweeps did, one after the other; how long the rest of both takes is not known."""
+        lists = (self.done + other.done, self.skipped + other.skipped, self.failed + other.failed)
+        return Outcome(*lists, self.left + other.left, begun=self.begun or other.begun)
+
 
 def compare(
     plans: Iterable[Plan],
