@@ -22,12 +22,12 @@ VOTES = (5, 10, 25, 50)
 
 def basins(results: Path, link: str = "results/basins") -> str:
     """The whole part; nothing while no run is in ``results``."""
-    if not (results / "runs.csv").exists() or not (results / "ledger.json").exists():
+    if not (results / "runs.csv").exists() or not (results / "ledger.csv").exists():
         return ""
     evidence, paper = Evidence.read(results), read_paper("basins")
     if not evidence.runs:
         return ""
-    ledger = Ledger.from_json((results / "ledger.json").read_text("utf-8"))
+    ledger = Ledger.from_csv((results / "ledger.csv").read_text("utf-8"))
     title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
     parts = [
         "## The Basins paper, repeated",
