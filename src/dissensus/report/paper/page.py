@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from dissensus.report.paper.coverage import Coverage, coverage
 from dissensus.report.paper.differences import NOT_EXPLAINED, Compared, Note, compared, rule
 from dissensus.report.paper.drawing import Drawn
 from dissensus.report.paper.extras import extra_tables
-from dissensus.report.paper.figures import FIGURES, paper_figures
+from dissensus.report.paper.figures import FIGURES
 from dissensus.report.paper.grid import called, to_csv
 from dissensus.report.paper.ledger import SIGNS, VIEWS, claims_of, counts, views_of
 from dissensus.report.paper.tables import LAYOUTS, other_readings, paper_tables
@@ -52,7 +52,7 @@ def write_paper_page(
     """
     beside = read_beside(paper.name)
     made = {place: coverage(evidence, paper, place) for place in FIGURES}
-    figures, files = pictures(paper_figures(evidence, paper, beside.ceilings), paper, made)
+    figures, files = pictures(FIGURES, evidence, paper, made)
     tables = paper_tables(evidence, paper)
     readings = {place: found for place in LAYOUTS if (found := other_readings(evidence, paper, place)) is not None}
     extras = {grid.name: grid for grid in extra_tables(evidence, paper)}
@@ -94,13 +94,17 @@ def write_paper_page(
 
 
 def pictures(
-    figures: Iterable[tuple[str, Drawn | None]], paper: Paper, made: Mapping[str, Coverage]
+    figures: Mapping[str, Callable[[Evidence, Paper], Drawn | None]],
+    evidence: Evidence,
+    paper: Paper,
+    made: Mapping[str, Coverage],
 ) -> tuple[dict[str, Any], Files]:
     """By place: what it is called, its picture, and how far its runs are; and the pictures as files."""
     content: dict[str, Any] = {}
     files: Files = {}
     with styled():
-        for place, drawn in figures:  # each is drawn as it is asked for
+        for place, draw in figures.items():
+            drawn = draw(evidence, paper)
             content[place] = {
                 "title": paper.places[place],
                 "picture": drawn and picture(files, place, drawn.figure, drawn.alt, drawn.caption),

@@ -60,7 +60,7 @@ def write_soft_labels_page(
     """
     beside = read_beside(paper.name)
     feeding = {place: coverage(evidence, paper, place, None) for place in FIGURES}
-    figures, files = pictures(((place, draw(evidence, paper)) for place, draw in FIGURES.items()), paper, feeding)
+    figures, files = pictures(FIGURES, evidence, paper, feeding)
     planned = [protocol for protocol in paper.protocols if paper.of(protocol)]  # of a smoke test, not all
     made = {protocol: coverage(evidence, paper, protocol=protocol) for protocol in planned}
     tables = {name: protocol_table(evidence, paper, name) for name in planned if made[name].done}
