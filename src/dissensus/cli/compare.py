@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dissensus.cli import options
-from dissensus.cli.deadline import deadline_of
+from dissensus.cli.deadline import Deadline, deadline_of
 from dissensus.cli.extras import need
 from dissensus.cli.given import (
     comma_separated,
@@ -88,14 +89,20 @@ def compare(
         split=None if select is None else {"select": select},
         target=target,
     )
-    how: dict[str, Any] = {"jobs": jobs, "width": width, "keep_model": save_model, "features": features, "budget": end}
-    how |= {"diagnose": looking}
-    compare_and_report(comparison, store, page, how, as_json, quiet)
+    how = {"jobs": jobs, "width": width, "keep_model": save_model, "features": features, "diagnose": looking}
+    compare_and_report(comparison, store, page, how, end, as_json, quiet)
 
 
 def compare_and_report(
-    comparison: Comparison, store: Path, page: Path, how: dict[str, Any], as_json: bool, quiet: bool
+    comparison: Comparison,
+    store: Path,
+    page: Path,
+    how: Mapping[str, Any],
+    end: Deadline | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
+    """Make what is left of a comparison by the ``end``, ``how`` being options of the sweep, and write its page."""
     from dissensus.records import RunStore
     from dissensus.report import collect
 
@@ -106,7 +113,7 @@ def compare_and_report(
     before = before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
     tell_notes([*data.votes.notes, *comparison.notes(), *before])
     refuse_done(how, plans, kept)
-    carry_out(plans, comparison.data, kept, how, quiet)
+    carry_out(plans, comparison.data, kept, how, end, quiet)
     with waiting("Judging", quiet):
         collected = collect([kept.read(plan.name) for plan in plans])
     show_report(collected, page, data, as_json, quiet)

@@ -86,15 +86,16 @@ def _has_features(run: StoredRun) -> bool:
     return "best_features" in run.predictions
 
 
-def carry_out(plans: Sequence[Plan], source: Source, kept: RunStore, how: dict[str, Any], quiet: bool) -> None:
-    """All of them, or the end of the command; ``how`` are options of :func:`dissensus.experiment.compare`, but that the
-    budget is a deadline: what it took to read the data comes out of it.
+def carry_out(
+    plans: Sequence[Plan], source: Source, kept: RunStore, how: Mapping[str, Any], end: Deadline | None, quiet: bool
+) -> None:
+    """All of them, or the end of the command; ``how`` are options of :func:`dissensus.experiment.compare`, without its
+    budget, which is what is left until ``end``: reading the data has taken its share.
     """
     from dissensus import experiment
 
-    end = how.get("budget")
-    how = how | {"budget": None if end is None else end.left()}
-    sweep = partial(experiment.compare, plans, source, kept, **how)
+    budget = None if end is None else end.left()
+    sweep = partial(experiment.compare, plans, source, kept, budget=budget, **how)
     if code := swept(sweep, len(plans), kept, end, quiet):
         raise typer.Exit(code)
 
