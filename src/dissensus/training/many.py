@@ -24,6 +24,13 @@ class Ended:
     fitted: Fitted | None
     error: Exception | None = None
 
+    def result(self) -> Fitted:
+        """What it gave; its error is raised."""
+        if self.fitted is None:
+            assert self.error is not None
+            raise self.error
+        return self.fitted
+
 
 def fit_many(
     jobs: Iterable[Job],
@@ -36,12 +43,7 @@ def fit_many(
     start several processes of one thread each, which is faster than one process of several.
     """
     numbered = (replace(job, tag=number) for number, job in enumerate(jobs))
-    found = {}
-    for ended in side_by_side(numbered, width, engine):
-        if ended.fitted is None:
-            assert ended.error is not None
-            raise ended.error
-        found[ended.job.tag] = ended.fitted
+    found = {ended.job.tag: ended.result() for ended in side_by_side(numbered, width, engine)}
     return [found[number] for number in sorted(found)]
 
 
