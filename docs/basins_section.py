@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
+
+from in_markdown import table, table_row, wrapped
 
 from dissensus.experiment.claims import Ledger
 from dissensus.experiment.claims.answer import answer
@@ -21,37 +22,37 @@ VOTES = (5, 10, 25, 50)
 
 def basins(results: Path, link: str = "results/basins") -> str:
     """The whole part; nothing while no run is in ``results``."""
-    if not (results / "runs.csv").exists() or not (results / "ledger.json").exists():
+    if not (results / "runs.csv").exists() or not (results / "ledger.csv").exists():
         return ""
     evidence, paper = Evidence.read(results), read_paper("basins")
     if not evidence.runs:
         return ""
-    ledger = Ledger.from_json((results / "ledger.json").read_text("utf-8"))
+    ledger = Ledger.from_csv((results / "ledger.csv").read_text("utf-8"))
     title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
     parts = [
         "## The Basins paper, repeated",
-        _wrapped(
+        wrapped(
             f"""{title} asks how the votes of CIFAR-10H should reach a ResNet-18. `dissensus reproduce basins` repeats
             all of it: {_runs(evidence, paper)}. What should someone with a few votes an item train on, and how sure are
             we?"""
         ),
         "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(answer(ledger, evidence), 1)),
-        _wrapped(
+        wrapped(
             """Every claim of the paper has a rule that was written before the runs, and a verdict that follows from it
             alone:"""
         ),
         _verdicts(ledger),
-        _wrapped(
+        wrapped(
             f"""{read_chances(paper.name).sentence} How that was counted, claim by claim:
             [benchmarks/results/rules_power.json](benchmarks/results/rules_power.json)."""
         ),
-        _wrapped(
+        wrapped(
             """Soft NLL by the number of votes an item, published protocol: mean and 95 % interval over our seeds, the
             published mean in brackets, ≠ where the two are more than two standard errors apart:"""
         ),
         _headline(evidence, paper),
         f"![Soft NLL, accuracy and entropy correlation by the number of votes an item]({link}/figures/figure1.png)",
-        _wrapped(
+        wrapped(
             f"""{_differences(evidence, paper, results)} Tables, figures, the ledger and every deviation from the paper:
             [{link}/index.html]({link}/index.html)."""
         ),
@@ -70,21 +71,13 @@ def _runs(evidence: Evidence, paper: Paper) -> str:
 
 def _verdicts(ledger: Ledger) -> str:
     found = {view: counts(ledger, view) for view in views_of(ledger)}
-    rows = ["| claims B1 to B22 | " + " | ".join(found["published"]) + " |", "|---" + "|---:" * 4 + "|"]
-    for view, counted in found.items():
-        rows.append(f"| {VIEWS.get(view, view)} | " + " | ".join(map(str, counted.values())) + " |")
-    return "\n".join(rows)
+    rows = [table_row(VIEWS.get(view, view), *counted.values()) for view, counted in found.items()]
+    return table(("claims B1 to B22", *found["published"]), rows)
 
 
 def _headline(evidence: Evidence, paper: Paper) -> str:
-    head = ["| method | " + " | ".join(f"{votes} votes" for votes in VOTES) + " |", "|---" + "|---:" * len(VOTES) + "|"]
-    return "\n".join(
-        head
-        + [
-            f"| {method} | " + " | ".join(_cell(evidence, paper, method, votes) for votes in VOTES) + " |"
-            for method in METHODS
-        ]
-    )
+    rows = [table_row(method, *(_cell(evidence, paper, method, votes) for votes in VOTES)) for method in METHODS]
+    return table(("method", *(f"{votes} votes" for votes in VOTES)), rows)
 
 
 def _cell(evidence: Evidence, paper: Paper, method: str, votes: int) -> str:
@@ -103,7 +96,3 @@ def _differences(evidence: Evidence, paper: Paper, results: Path) -> str:
     differ = [one for one in told if one.differs]
     explained = sum(bool(one.explained) for one in differ)
     return f"Of {len(told)} published numbers that were measured, {len(differ)} differ; {explained} are explained."
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)

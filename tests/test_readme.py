@@ -53,7 +53,7 @@ def test_the_step_for_lightning_has_the_labels_of_the_epoch():
     assert names["training_step"](module, (x, i), 0) == expected
 
 
-@pytest.mark.parametrize("section", ["demo", "basins", "soft-labels", "training", "speed"])
+@pytest.mark.parametrize("section", ["demo", "basins", "soft-labels", "training", "curvature", "speed"])
 def test_the_numbers_are_those_of_the_files(section):
     sys.path.insert(0, str(ROOT / "docs"))
     try:

@@ -16,7 +16,6 @@ Simplex: TypeAlias = NDArray[np.floating]  # (items, classes), rows sum to 1
 Counts: TypeAlias = NDArray[np.integer]  # (items, classes), votes per class
 Labels: TypeAlias = NDArray[np.int64]  # (items,), class indices
 PerItem: TypeAlias = NDArray[np.float64]  # (items,), one number an item
-Index: TypeAlias = NDArray[np.integer] | slice | None  # positions of items; None means all
 
 SUM_TOLERANCE = 1e-3  # rows of float32 or half-precision probabilities of a thousand classes stay well within this
 SHARES = "Shares cannot be turned back into votes; deliveries take them as they are, as in Soft(shares)."

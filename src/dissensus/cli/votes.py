@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.cli import options
-from dissensus.cli.given import listed
+from dissensus.cli.given import comma_separated
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import out, print_json, tell_notes
 
@@ -65,7 +65,7 @@ def votes(
         item=item,
         annotator=annotator,
         label=label,
-        classes=listed(classes),
+        classes=comma_separated(classes),
         ordered=ordered,
         layout=layout,
         separator=separator,

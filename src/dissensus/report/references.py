@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from dissensus.evaluation import human_shares
 from dissensus.metrics import METRICS, Estimate, ceiling, floor
 from dissensus.records import StoredRun
 
@@ -31,12 +32,11 @@ def floors(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estim
     """
 
     def one(metric: str, run: StoredRun, draws: int, seed: int) -> Estimate | None:
-        counts = run.predictions["counts"]
-        votes = counts.sum(1)
-        if "truth" not in run.predictions and votes.max() == 1:
+        votes = run.predictions["counts"].sum(1)
+        known = "truth" in run.predictions
+        if not known and votes.max() == 1:
             return None
-        probs = run.predictions.get("truth", counts / votes[:, None])
-        return floor(metric, probs, votes, draws=draws, seed=seed)
+        return floor(metric, run.predictions["truth"] if known else human_shares(run), votes, draws=draws, seed=seed)
 
     return _over_seeds(runs, metrics, one)
 
@@ -45,8 +45,7 @@ def class_shares(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str,
     """What the shares of the classes score, said of every item alike; with the standard error over the items."""
 
     def one(metric: str, run: StoredRun, draws: int, seed: int) -> Estimate | None:
-        counts = run.predictions["counts"]
-        human = counts / counts.sum(1, keepdims=True)
+        human = human_shares(run)
         shares = human.mean(0)
         if metric == "accuracy":
             values = run.predictions["labels"] == shares.argmax()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from dissensus.base.words import listed, many
 from dissensus.experiment.claims.claim import metric_title
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Judged, Ledger, Measured, Row
 from dissensus.experiment.claims.soft_labels_answer import soft_labels_answer
@@ -124,7 +125,8 @@ def _sharpness(ledger: Ledger) -> str:
 def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
     counts = "; ".join(f"{_VIEWS[view]} {_verdicts(ledger.under(view))}" for view in COUNTED)
     seeds = {cell.seed for cell in evidence.runs.values()}
-    runs = f"{len(evidence.runs)} trainings, {len(seeds)} seeds" if seeds else "no training yet (B13 needs none)"
+    made = f"{many(len(evidence.runs), 'training')}, {many(len(seeds), 'seed')}"
+    runs = made if seeds else "no training yet (B13 needs none)"
     return f"Of the paper's claims, {counts}: from {runs}, one data set and one architecture, with simulated few votes."
 
 
@@ -144,14 +146,14 @@ def _verdicts(rows: Iterable[Row]) -> str:
     verdicts.append(f"{counted[UNDECIDED]} undecided")
     if open_ := counted.total() - sum(counted[verdict] for verdict in (SUPPORTED, CONTRADICTED, UNDECIDED)):
         verdicts.append(f"{open_} not judged")
-    return f"{', '.join(verdicts[:-1])} and {verdicts[-1]}"
+    return listed(verdicts)
 
 
 def _by(ledger: Ledger, row: Row) -> str:
     """Which row it is, and which other views say otherwise."""
     others = [other for view in COUNTED if (other := ledger.row(row.claim, view)).verdict != row.verdict]
     told = [f"{_SHORT[other.view]}: {other.verdict}" for other in others if row.verdict != UNDECIDED]
-    return "; ".join([f"{row.claim}, {row.protocol} protocol, {row.seeds} seeds", *told])
+    return "; ".join([f"{row.claim}, {row.protocol} protocol, {many(row.seeds, 'seed')}", *told])
 
 
 def _count(part: Judged, verdict: str) -> int:
