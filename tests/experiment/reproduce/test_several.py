@@ -14,14 +14,14 @@ import pytest
 from dissensus.base.errors import InputError
 from dissensus.cli import main
 from dissensus.experiment.events import Event
-from dissensus.experiment.papers import Cell, Evidence, read_paper
+from dissensus.experiment.papers import SMOKE_SEEDS, Cell, Evidence, read_paper
 from dissensus.experiment.reproduce import Several, opened, protocols_like
 from dissensus.experiment.reproduce.several import TRIED
 from dissensus.experiment.reproduce.yardsticks import entropy_gaps, yardsticks
 from dissensus.experiment.studies import STUDIES, Given
 from dissensus.experiment.studies.score import Score
 from dissensus.experiment.studies.study import OneSeed
-from dissensus.metrics import METRICS, entropy
+from dissensus.metrics import METRICS, ceiling, entropy
 from dissensus.records import RunStore
 
 PAPER = read_paper("soft-labels")
@@ -268,3 +268,14 @@ def test_entropy_gaps_are_on_the_most_disputed_tenth(here: Several) -> None:
 def test_two_models_of_a_data_set_share_its_items() -> None:
     both = Several.open(PAPER, RunStore("nowhere"), [SMALL, SWEPT], small=True)
     assert both.parts[SMALL].data is both.parts[SWEPT].data
+
+
+def test_every_split_deals_votes_in_its_own_way(here: Several, smoked: Path) -> None:
+    evidence = Evidence.read(smoked)
+    told = evidence.numbers("kl", protocol=SWEPT, method="soft", other="ceiling")
+    for cell, run in here.runs().items():
+        if (cell.protocol, cell.method, cell.votes) == (SWEPT, "soft", "all"):
+            estimate = ceiling("kl", run.predictions["counts"], draws=4, seed=cell.seed)
+            assert estimate is not None
+            assert told[cell.seed] == pytest.approx(estimate.mean, rel=1e-5)
+    assert len(told) == SMOKE_SEEDS

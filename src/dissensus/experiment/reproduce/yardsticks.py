@@ -32,12 +32,12 @@ def yardsticks(run: StoredRun, all_of_them: bool) -> Iterator[Finding]:
     yield Finding(run.name, "majority_class", float(np.bincount(labels).max()) / len(labels))
     if not all_of_them:
         return
-    human = human_shares(run)
+    human, seed = human_shares(run), run.plan["seeds"]["split"]  # every split deals votes in its own way
     divisible = counts[counts.sum(1) > 1]
     guesses = {"uniform": np.full(human.shape, 1 / human.shape[1]), "shares": np.tile(human.mean(0), (len(human), 1))}
     for name in OF:
         told = {"ceiling": ceiling, "corrected-ceiling": corrected_ceiling}
-        for other, estimate in ((other, of(name, divisible, draws=DRAWS)) for other, of in told.items()):
+        for other, estimate in ((other, of(name, divisible, draws=DRAWS, seed=seed)) for other, of in told.items()):
             if estimate is not None:
                 yield Finding(run.name, name, estimate.mean, other=other)
         for other, probs in guesses.items():
