@@ -10,7 +10,7 @@ from dissensus.experiment.claims.answer import answer
 from dissensus.experiment.papers import Evidence, Paper, read_paper
 from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import coverage
-from dissensus.report.paper.differences import compared, read_notes
+from dissensus.report.paper.differences import compared, counted, read_notes
 from dissensus.report.paper.ledger import VIEWS, counts, views_of
 from dissensus.report.paper.measured import Subject, gap, measured
 from dissensus.report.tables import number
@@ -21,12 +21,12 @@ VOTES = (5, 10, 25, 50)
 
 def basins(results: Path, link: str = "results/basins") -> str:
     """The whole part; nothing while no run is in ``results``."""
-    if not (results / "runs.csv").exists() or not (results / "ledger.json").exists():
+    if not (results / "runs.csv").exists() or not (results / "ledger.csv").exists():
         return ""
     evidence, paper = Evidence.read(results), read_paper("basins")
     if not evidence.runs:
         return ""
-    ledger = Ledger.from_json((results / "ledger.json").read_text("utf-8"))
+    ledger = Ledger.from_csv((results / "ledger.csv").read_text("utf-8"))
     title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
     parts = [
         "## The Basins paper, repeated",
@@ -52,8 +52,9 @@ def basins(results: Path, link: str = "results/basins") -> str:
         _headline(evidence, paper),
         f"![Soft NLL, accuracy and entropy correlation by the number of votes an item]({link}/figures/figure1.png)",
         _wrapped(
-            f"""{_differences(evidence, paper, results)} Tables, figures, the ledger and every deviation from the paper:
-            [{link}/index.html]({link}/index.html)."""
+            f"""{_differences(evidence, paper, results)} Every number and verdict is in [{link}]({link}): the ledger,
+            tables, the other figures, what differs. `dissensus reproduce basins --from {link}` makes all of them again,
+            and the page that shows them together."""
         ),
     ]
     return "\n\n".join(parts) + "\n"
@@ -100,9 +101,9 @@ def _cell(evidence: Evidence, paper: Paper, method: str, votes: int) -> str:
 
 def _differences(evidence: Evidence, paper: Paper, results: Path) -> str:
     told = compared(evidence, paper, read_notes(results))
-    differ = [one for one in told if one.differs]
-    explained = sum(bool(one.explained) for one in differ)
-    return f"Of {len(told)} published numbers that were measured, {len(differ)} differ; {explained} are explained."
+    explained = sum(bool(one.explained) for one in told if one.differs)
+    how_many = f" {explained} of those that differ are explained." if any(one.differs for one in told) else ""
+    return f"Every published mean was held against ours, so far as it was measured. {counted(told)}{how_many}"
 
 
 def _wrapped(text: str) -> str:
