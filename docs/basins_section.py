@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 from dissensus.experiment.claims import Ledger
@@ -45,12 +46,7 @@ def basins(results: Path, link: str = "results/basins") -> str:
             f"""{read_chances(paper.name).sentence} How that was counted, claim by claim:
             [benchmarks/results/rules_power.json](benchmarks/results/rules_power.json)."""
         ),
-        _wrapped(
-            """Soft NLL by the number of votes an item, published protocol: mean and 95 % interval over our seeds, the
-            published mean in brackets, ≠ where the two are more than two standard errors apart:"""
-        ),
-        _headline(evidence, paper),
-        f"![Soft NLL, accuracy and entropy correlation by the number of votes an item]({link}/figures/figure1.png)",
+        *_few_votes(evidence, paper, link),
         _wrapped(
             f"""{_differences(evidence, paper, results)} Every number and verdict is in [{link}]({link}): the ledger,
             tables, the other figures, what differs. `dissensus reproduce basins --from {link}` makes all of them again,
@@ -75,6 +71,18 @@ def _verdicts(ledger: Ledger) -> str:
     for view, counted in found.items():
         rows.append(f"| {VIEWS.get(view, view)} | " + " | ".join(map(str, counted.values())) + " |")
     return "\n".join(rows)
+
+
+def _few_votes(evidence: Evidence, paper: Paper, link: str) -> Iterator[str]:
+    """The headline table and Figure 1, once there are runs of it."""
+    if any(measured(evidence, Subject("soft_nll", method, votes)) for method in METHODS for votes in VOTES):
+        yield _wrapped(
+            """Soft NLL by the number of votes an item, published protocol: mean and 95 % interval over our seeds, the
+            published mean in brackets, ≠ where the two are more than two standard errors apart:"""
+        )
+        yield _headline(evidence, paper)
+    if any(cell.votes != "all" for cell in evidence.runs.values()):
+        yield f"![Soft NLL, accuracy and entropy correlation by the number of votes an item]({link}/figures/figure1.png)"
 
 
 def _headline(evidence: Evidence, paper: Paper) -> str:

@@ -75,6 +75,18 @@ def test_runs_so_far_are_told(section, basins, make, tmp_path):
     assert "is not known yet: only 2 of 10 seeds" in told
 
 
+def test_a_figure_that_nobody_could_draw_is_not_shown(section, basins, make, tmp_path):
+    from dissensus.experiment.claims import judge_claims
+
+    evidence = make([cell for cell in basins.cells("published", feeds="table2") if cell.seed < 2], diagnostics=False)
+    evidence.write(tmp_path)
+    judge_claims(evidence, basins).write(tmp_path)
+    told = section.basins(tmp_path)
+    assert "figure1" not in told
+    assert "| method |" not in told
+    assert "10 of 290 runs under the published protocol" in " ".join(told.split())
+
+
 def test_lines_of_text_are_not_too_long(section, results):
     for line in section.basins(results).splitlines():
         assert len(line) <= 120 or line[0] in "|!" or line[0].isdigit()
