@@ -68,8 +68,8 @@ def _runs(evidence: Evidence, paper: Paper) -> str:
 def _verdicts(ledger: Ledger) -> str:
     found = {view: counts(ledger, view) for view in views_of(ledger)}
     rows = ["| claims B1 to B22 | " + " | ".join(found["published"]) + " |", "|---" + "|---:" * 4 + "|"]
-    for view, counted in found.items():
-        rows.append(f"| {VIEWS.get(view, view)} | " + " | ".join(map(str, counted.values())) + " |")
+    for view, verdicts in found.items():
+        rows.append(f"| {VIEWS.get(view, view)} | " + " | ".join(map(str, verdicts.values())) + " |")
     return "\n".join(rows)
 
 
@@ -82,7 +82,8 @@ def _few_votes(evidence: Evidence, paper: Paper, link: str) -> Iterator[str]:
         )
         yield _headline(evidence, paper)
     if any(cell.votes != "all" for cell in evidence.runs.values()):
-        yield f"![Soft NLL, accuracy and entropy correlation by the number of votes an item]({link}/figures/figure1.png)"
+        shown = "Soft NLL, accuracy and entropy correlation by the number of votes an item"
+        yield f"![{shown}]({link}/figures/figure1.png)"
 
 
 def _headline(evidence: Evidence, paper: Paper) -> str:

@@ -234,6 +234,7 @@ def _json_standing(repeated: Reproduction | Several, now: Standing) -> dict[str,
         "told_by_results": len(now.recorded),
         "left": len(now.left),
         "again": len(now.again),
+        "to_be_made_again": len(now.spent),
         "seconds_left": left.seconds,
         "looks_not_timed": left.looks,
         "runs_not_timed": left.runs,
@@ -248,6 +249,11 @@ def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[
     again = f", of which {len(now.again)} were made before and lack something" if now.again else ""
     told_of = f" (of {len(now.recorded)} only results tell)" if now.recorded else ""
     yield f"{many(len(now.plans), 'run')}: {len(now.done)} done{told_of}, {len(now.left)} left{again}."
+    if now.spent:
+        yield (
+            f"{many(len(now.spent), 'run')} that only results tell of will be made again: runs that are left are "
+            "compared with them, from what both kept. Make such runs in one store, or merge the stores."
+        )
     if not now.left:
         return
     left = repeated.left(now)

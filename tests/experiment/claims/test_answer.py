@@ -30,7 +30,9 @@ def test_all_as_claimed(supported: list[str]) -> None:
     assert few.endswith("nats better (B4, audited protocol, 10 seeds).")
     assert every.startswith("With all votes, take SLS or soft labels: they are the same within the margins")
     assert every.endswith("majority vote loses to both on every metric (B2, audited protocol).")
-    assert which.startswith("Of the hard deliveries, multipass is a safe default where the votes themselves are at hand")
+    assert which.startswith(
+        "Of the hard deliveries, multipass is a safe default where the votes themselves are at hand"
+    )
     assert "the paper's advice to take them in place of soft labels is supported (B22, " in which
     assert sharp.startswith("The gain with few votes is more than sharpness")
     assert "by its own protocol 22 are supported, 0 contradicted and 0 undecided" in sure

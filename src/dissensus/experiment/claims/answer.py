@@ -109,15 +109,17 @@ def _which(ledger: Ledger) -> str:
         UNDECIDED: "Of the hard deliveries, it is open whether multipass is a safe default, never worse than SLS by "
         "more than the margin",
     }[part.verdict]
-    family = {
+    families: dict[str, str] = {
         SUPPORTED: "and with all votes the hard deliveries are the same: SLS will do where only probabilities exist",
         CONTRADICTED: "and with all votes the hard deliveries differ by more than the margins",
         UNDECIDED: "and it was not shown that the hard deliveries are the same with all votes",
-    }.get(same.standing, "and whether the hard deliveries are the same with all votes is not known yet")
+    }
+    not_yet = "and whether the hard deliveries are the same with all votes is not known yet"
+    family = families.get(same.standing, not_yet)
     advice = {"too few runs": "is not judged yet"}.get(row.standing, f"is {row.standing}")
     return (
-        f"{multipass}, {family} (B8, {same.protocol} protocol); the paper's advice to take them in place of soft labels "
-        f"{advice} ({_by(ledger, row)})."
+        f"{multipass}, {family} (B8, {same.protocol} protocol); the paper's advice to take them in place of soft "
+        f"labels {advice} ({_by(ledger, row)})."
     )
 
 
@@ -190,7 +192,7 @@ def _count(part: Judged, verdict: str) -> int:
 def _better(cells: Sequence[Measured]) -> str:
     """Differences that are gains above 0, in words without a sign.
 
-    >>> def cells(*means): return [Measured("", "kl", "difference", "", m, m, m, 1, 1, 1, 9, "undecided") for m in means]
+    >>> def cells(*means): return [Measured("", "kl", "difference", "", m, m, m, 1, 1, 1, 9, UNDECIDED) for m in means]
     >>> print(_better(cells(0.0212, 0.059)), _better(cells(-0.052, -0.015)), _better(cells(-0.008, 0.009)), sep="; ")
     0.021 to 0.059 nats better; 0.015 to 0.052 nats worse; between 0.008 nats worse and 0.009 nats better
     """

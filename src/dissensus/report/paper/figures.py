@@ -153,8 +153,9 @@ def _gain_figure(evidence: Evidence, name: str, part: str, words: str) -> Drawn 
         f"Improvement over soft labels by the {words} of the sparse target, {items}, from the nearest bin to the "
         f"farthest: {'; '.join(ends)} ({rows[0]} items).".replace("-0.", "−0."),
         f"At most ten bins of equal mass by the {words} between the few votes and all votes, {items}; those at one "
-        "distance, such as all that few votes tell exactly, stay in one bin. Means over seeds with 95 % intervals. Above 0 the hard delivery is better than soft labels. The distance is nearly the annotators' "
-        "entropy: what is left of the relation given entropy stands in the table below.",
+        "distance, such as all that few votes tell exactly, stay in one bin. Means over seeds with 95 % intervals. "
+        "Above 0 the hard delivery is better than soft labels. The distance is nearly the annotators' entropy: "
+        "what is left of the relation given entropy stands in the table below.",
     )
 
 
