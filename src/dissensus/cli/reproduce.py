@@ -120,7 +120,8 @@ def reproduce(
 
     In slices on borrowed GPUs: --budget 9m --runs-only there, then dissensus runs pack, and here dissensus runs merge
     and --results-only, which adds to the results that are there. They are four small files, from which --from builds
-    tables, figures, ledger and page again.
+    tables, figures, ledger and page again. Runs that are compared with one another (seeds of a method, from their
+    features) come first: keep their store or its archives until all of those are made, or they are made again.
 
     Studies beside a paper ask one question each. Their scores are kept seed by seed, and seeds that are there are not
     made again.
