@@ -17,6 +17,7 @@ from typing import Any
 
 from stored_runs import HERE, Measured, read_scores, tell, write_scores
 
+from dissensus.base.errors import DissensusError
 from dissensus.experiment import Comparison, Event, Plan, compare
 from dissensus.experiment.budget import seconds_of
 from dissensus.records import RunStore
@@ -81,8 +82,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             budget=None if given.budget is None else seconds_of(given.budget),
             say=tell,
         )
+    except DissensusError as error:
+        raise SystemExit(str(error)) from None
     finally:
-        write_scores(kept(left, before, store), out)
+        if runs := kept(left, before, store):
+            write_scores(runs, out)
     tell(f"{len(outcome.done)} made, {len(outcome.left)} left, {len(outcome.failed)} failed; scores: {out.name}")
     return LEFT if outcome.left or outcome.failed else 0
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+
+from in_markdown import table, table_row, wrapped
 
 from dissensus.experiment.claims import Ledger
 from dissensus.experiment.claims.answer import answer
@@ -31,23 +32,23 @@ def basins(results: Path, link: str = "results/basins") -> str:
     title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
     parts = [
         "## The Basins paper, repeated",
-        _wrapped(
+        wrapped(
             f"""{title} asks how the votes of CIFAR-10H should reach a ResNet-18. `dissensus reproduce basins` repeats
             all of it: {_runs(evidence, paper)}. What should someone with a few votes an item train on, and how sure are
             we?"""
         ),
         "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(answer(ledger, evidence), 1)),
-        _wrapped(
+        wrapped(
             """Every claim of the paper has a rule that was written before the runs, and a verdict that follows from it
             alone:"""
         ),
         _verdicts(ledger),
-        _wrapped(
+        wrapped(
             f"""{read_chances(paper.name).sentence} How that was counted, claim by claim:
             [benchmarks/results/rules_power.json](benchmarks/results/rules_power.json)."""
         ),
         *_few_votes(evidence, paper, link),
-        _wrapped(
+        wrapped(
             f"""{_differences(evidence, paper, results)} Every number and verdict is in [{link}]({link}): the ledger,
             tables, the other figures, what differs. `dissensus reproduce basins --from {link}` makes all of them again,
             and the page that shows them together."""
@@ -67,16 +68,14 @@ def _runs(evidence: Evidence, paper: Paper) -> str:
 
 def _verdicts(ledger: Ledger) -> str:
     found = {view: counts(ledger, view) for view in views_of(ledger)}
-    rows = ["| claims B1 to B22 | " + " | ".join(found["published"]) + " |", "|---" + "|---:" * 4 + "|"]
-    for view, verdicts in found.items():
-        rows.append(f"| {VIEWS.get(view, view)} | " + " | ".join(map(str, verdicts.values())) + " |")
-    return "\n".join(rows)
+    rows = [table_row(VIEWS.get(view, view), *verdicts.values()) for view, verdicts in found.items()]
+    return table(("claims B1 to B22", *found["published"]), rows)
 
 
 def _few_votes(evidence: Evidence, paper: Paper, link: str) -> Iterator[str]:
     """The headline table and Figure 1, once there are runs of it."""
     if any(measured(evidence, Subject("soft_nll", method, votes)) for method in METHODS for votes in VOTES):
-        yield _wrapped(
+        yield wrapped(
             """Soft NLL by the number of votes an item, published protocol: mean and 95 % interval over our seeds, the
             published mean in brackets, ≠ where the two are more than two standard errors apart:"""
         )
@@ -87,14 +86,8 @@ def _few_votes(evidence: Evidence, paper: Paper, link: str) -> Iterator[str]:
 
 
 def _headline(evidence: Evidence, paper: Paper) -> str:
-    head = ["| method | " + " | ".join(f"{votes} votes" for votes in VOTES) + " |", "|---" + "|---:" * len(VOTES) + "|"]
-    return "\n".join(
-        head
-        + [
-            f"| {method} | " + " | ".join(_cell(evidence, paper, method, votes) for votes in VOTES) + " |"
-            for method in METHODS
-        ]
-    )
+    rows = [table_row(method, *(_cell(evidence, paper, method, votes) for votes in VOTES)) for method in METHODS]
+    return table(("method", *(f"{votes} votes" for votes in VOTES)), rows)
 
 
 def _cell(evidence: Evidence, paper: Paper, method: str, votes: int) -> str:
@@ -113,7 +106,3 @@ def _differences(evidence: Evidence, paper: Paper, results: Path) -> str:
     explained = sum(bool(one.explained) for one in told if one.differs)
     how_many = f" {explained} of those that differ are explained." if any(one.differs for one in told) else ""
     return f"Every published mean was held against ours, so far as it was measured. {counted(told)}{how_many}"
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)

@@ -14,9 +14,10 @@ def wrapped(text: str) -> str:
     return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
 
 
-def table(head: tuple[str, ...], rows: list[str]) -> str:
-    """The first column to the left, numbers to the right."""
-    return "\n".join([table_row(*head), "|---" + "|---:" * (len(head) - 1) + "|", *rows])
+def table(head: tuple[str, ...], rows: list[str], centred: int = 0) -> str:
+    """The first column to the left, numbers to the right, so many of the last in the middle."""
+    sides = "|---" + "|---:" * (len(head) - 1 - centred) + "|:---:" * centred + "|"
+    return "\n".join([table_row(*head), sides, *rows])
 
 
 def table_row(*cells: object) -> str:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def demo() -> str:
     """What the demo found, and what it finds under another recipe."""
     told, other = _json("results/demo/result.json"), _json("results/demo-other-recipe/result.json")
-    recipe = _json("results/demo-other-recipe/result.json")["setting"]
+    rate = other["setting"]["recipe.lr"]
     return "\n".join(
         [
             "## What the demo finds",
@@ -35,7 +35,7 @@ def demo() -> str:
             *(f"- {sentence}" for sentence in told["sentences"]),
             "",
             "Rules first, runs second: what counts as better or the same is in `src/dissensus/report/rules.py`. A",
-            f"verdict is one of a data set, a model and a recipe. With a learning rate of {recipe['recipe.lr']:g} and",
+            f"verdict is one of a data set, a model and a recipe. With a learning rate of {rate:g} and",
             "without the crop, the same seeds say:",
             "",
             *(f"- {sentence}" for sentence in other["sentences"]),

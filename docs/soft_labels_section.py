@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from in_markdown import table, table_row, wrapped
+
+from dissensus.base.words import listed
 from dissensus.experiment.claims import Ledger
 from dissensus.experiment.claims.guard import BARRED
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, Measured, Row
@@ -15,7 +17,6 @@ from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.experiment.studies import studies_of
 from dissensus.report.paper.ledger import SIGNS, sign
 from dissensus.report.paper.measured import Subject, measured
-from dissensus.report.phrases import listed
 from dissensus.report.tables import number
 
 CLAIMS = ("S1", "S2", "S3", "S4", "S5")
@@ -36,25 +37,25 @@ def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
     title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
     parts = [
         "## The soft-labels paper, on images and texts",
-        _wrapped(
+        wrapped(
             f"""{title} claims that training on the votes instead of their majority keeps what people disagree about. Of
             the paper only the abstract was at hand, so `dissensus reproduce soft-labels` runs its design anew:
             {len(evidence.runs):,} of {len(paper.cells()):,} runs so far, on {len(run)} of {len(paper.protocols)} data
             sets and models."""
         ),
-        _wrapped(f"**Does it?** {' '.join(_held(ledger, run))}"),
+        wrapped(f"**Does it?** {' '.join(_held(ledger, run))}"),
         _table(evidence, ledger, run),
-        _wrapped(
+        wrapped(
             f"""Means over seeds, majority vote → soft labels. {", ".join(f"{s} {v}" for v, s in SIGNS.items())}. S1 KL
             is lower, with a temperature in both arms too; S2 the model's entropy follows that of people more closely;
             S3 accuracy is the same; S4 less overfitting; S5 less false confidence where people disagree most."""
         ),
-        _wrapped(f"**Does hard delivery help on text, and with how many votes?** {_hard(ledger)}"),
+        wrapped(f"**Does hard delivery help on text, and with how many votes?** {_hard(ledger)}"),
         *_hard_table(ledger),
-        _wrapped(f"**How many votes?** {votes_sentence(evidence)}"),
-        _wrapped(f"**What do whole distributions cost as targets?** {_cost()}"),
+        wrapped(f"**How many votes?** {votes_sentence(evidence)}"),
+        wrapped(f"**What do whole distributions cost as targets?** {_cost()}"),
         *_studies(results, link),
-        _wrapped(
+        wrapped(
             f"""Rules came before runs: `src/dissensus/experiment/papers/soft_labels_claims.toml` and the docstrings of
             `src/dissensus/experiment/studies`. Every number and verdict is in [{link}]({link}), curves by the number of
             votes in [figure 2]({link}/figures/figure2.png), risk against coverage in
@@ -90,16 +91,16 @@ def _are(claims: Sequence[str]) -> str:
 
 
 def _table(evidence: Evidence, ledger: Ledger, protocols: Sequence[str]) -> str:
-    head = ["data set and model", "KL ↓", "KL with a temperature ↓", "EntCorr ↑", "accuracy ↑", *CLAIMS]
-    rows = ["| " + " | ".join(head) + " |", "|---" + "|---:" * 4 + "|:---:" * len(CLAIMS) + "|"]
+    head = ("data set and model", "KL ↓", "KL with a temperature ↓", "EntCorr ↑", "accuracy ↑", *CLAIMS)
+    rows = []
     for name in protocols:
         numbers = [
             _both(evidence, name, metric, tempered)
             for metric, tempered in (("kl", False), ("kl", True), ("entropy_correlation", False), ("accuracy", False))
         ]
         signs = [sign(ledger.row(claim, name)) for claim in CLAIMS]
-        rows.append("| " + " | ".join([name, *numbers, *signs]) + " |")
-    return "\n".join(rows)
+        rows.append(table_row(name, *numbers, *signs))
+    return table(head, rows, centred=len(CLAIMS))
 
 
 def _both(evidence: Evidence, protocol: str, metric: str, tempered: bool) -> str:
@@ -142,12 +143,8 @@ def _hard_table(ledger: Ledger) -> Iterator[str]:
         if row.view in full:
             cells |= {("all", cell.cell): cell for cell in _cells(full[row.view])}
         votes = list(dict.fromkeys(number for number, _ in cells))
-        head = [
-            f"| {row.view} | " + " | ".join(f"{k} votes" for k in votes) + " |",
-            "|---" + "|---:" * len(votes) + "|",
-        ]
-        lines = [f"| {method} | " + " | ".join(_cell(cells[k, method]) for k in votes) + " |" for method in HARD]
-        yield "\n".join(head + lines)
+        rows = [table_row(method, *(_cell(cells[k, method]) for k in votes)) for method in HARD]
+        yield table((row.view, *(f"{k} votes" for k in votes)), rows)
 
 
 def _cells(row: Row) -> Sequence[Measured]:
@@ -182,7 +179,3 @@ def _studies(results: Path, link: str) -> Iterator[str]:
     if rows:
         yield "Beside the table, one question at a time:"
         yield "\n".join(["| question | what was found |", "|---|---|", *rows])
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)

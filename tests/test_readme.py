@@ -33,7 +33,7 @@ def test_the_own_loop_changes_two_lines_and_fits_ten():
     assert len(loop.split("deliver = ")[1].splitlines()) <= 10
 
 
-@pytest.mark.parametrize("section", ["demo", "basins", "soft-labels", "training", "speed"])
+@pytest.mark.parametrize("section", ["demo", "basins", "soft-labels", "training", "curvature", "speed"])
 def test_the_numbers_are_those_of_the_files(section):
     sys.path.insert(0, str(ROOT / "docs"))
     try:

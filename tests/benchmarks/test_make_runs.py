@@ -9,6 +9,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import torch
 
 from dissensus.records import RunStore
 
@@ -82,3 +83,12 @@ def test_a_file_that_holds_no_scores_is_named(make_runs: ModuleType, content: st
     (tmp_path / "scores.json").write_text(content)
     with pytest.raises(SystemExit, match=r"scores.json is no file of scores"):
         make_runs.read_scores(tmp_path / "scores.json")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="it can")
+def test_what_this_machine_cannot_make_is_said(make_runs: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    words = ["--precision", "tf32", "--store", str(tmp_path / "runs"), "--scores", str(tmp_path / "scores.json")]
+    with pytest.raises(SystemExit, match="precision tf32, which needs a CUDA GPU"):
+        make_runs.main([str(tmp_path / "plan.toml"), *words])
+    assert not (tmp_path / "scores.json").exists()

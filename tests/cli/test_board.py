@@ -13,7 +13,7 @@ from dissensus.experiment import Event
 
 
 def event(kind, run="a", method="soft", seed=0, **more):
-    return Event(kind, run * 16, method, seed, more.pop("votes", 5), of=200, **more)
+    return Event(kind, run * 16, method, seed, more.pop("votes", 5), of=200, **{"items": "images"} | more)
 
 
 SWEEP = (
@@ -26,7 +26,7 @@ SWEEP = (
 
 
 def drawn(width, *events):
-    standing = board.Standing(total=16, items="images")
+    standing = board.Standing(total=16)
     for one in events:
         standing.hear(one)
     console = Console(width=width, file=io.StringIO(), force_terminal=False)
@@ -54,6 +54,15 @@ def test_the_table_fits_its_terminal(width):
     assert whole.rstrip().endswith("1/16 runs done, 2 under way, 29,000 images/s, about 1 min 39 s left")
 
 
+def test_a_rate_says_what_it_counts():
+    """A paper may be repeated on images first and on texts then, and for a moment on both."""
+    texts = event("epoch", "c", epoch=3, rate=1000.0, items="texts")
+    assert "1,000 texts/s" in drawn(80, texts)
+    assert "16,000 items/s" in drawn(80, SWEEP[-1], texts)
+    done = event("done", "c", seconds=1.0, rate=1000.0, items="texts")
+    assert lines(done) == ["1/16 soft, 5 votes, seed 0: in 1.0 s, 1,000 texts/s"]
+
+
 def test_before_the_first_run_there_is_only_the_whole():
     assert drawn(80).rstrip().endswith("0/16 runs done, 0 under way")
     assert "epoch" not in drawn(80)
@@ -68,7 +77,7 @@ def test_runs_leave_the_table_when_they_end():
 
 def lines(*events):
     console = Console(file=io.StringIO(), force_terminal=False, width=80)
-    with board.progress(console, 16, "images") as tell:
+    with board.progress(console, 16) as tell:
         for one in events:
             tell(one)
     return console.file.getvalue().splitlines()
@@ -90,7 +99,7 @@ def test_a_log_has_a_line_a_run():
 def test_a_log_of_long_runs_is_alive(monkeypatch):
     monkeypatch.setattr(board, "HEARTBEAT", 0.02)
     console = Console(file=io.StringIO(), force_terminal=False, width=80)
-    with board.progress(console, 16, "images") as tell:
+    with board.progress(console, 16) as tell:
         for one in SWEEP:
             tell(one)
         time.sleep(0.2)
@@ -100,7 +109,7 @@ def test_a_log_of_long_runs_is_alive(monkeypatch):
 
 def test_a_terminal_is_left_as_it_was():
     console = Console(file=io.StringIO(), force_terminal=True, width=80)
-    with board.progress(console, 16, "images") as tell:
+    with board.progress(console, 16) as tell:
         for one in SWEEP:
             tell(one)
     shown = console.file.getvalue()

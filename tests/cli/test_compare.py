@@ -156,7 +156,7 @@ def test_cifar_on_a_cpu_is_refused_once_and_before_anything_starts(run, own_data
     votes = Votes.from_counts([[6, 0], [2, 4]] * 20, classes=["cat", "dog"])
     images = np.zeros((40, 3, 32, 32), np.uint8)
     monkeypatch.setitem(DATASETS, "cifar10h", lambda: Dataset("cifar10h", images, votes))
-    monkeypatch.setattr("dissensus.experiment.run.device", lambda: "cpu")
+    monkeypatch.setattr("dissensus.experiment.machine.device", lambda: "cpu")
     arguments = ("compare", "--data", "cifar10h", "--methods", "soft,sls,multipass,majority", "--seeds", 4)
     code, out, err = run(*arguments, "--votes", 5)
     assert (code, out) == (2, "")

@@ -15,9 +15,10 @@ FEATURES = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 
 def test_features_and_images():
-    assert not Dataset("own", FEATURES, VOTES).images
+    assert Dataset("own", FEATURES, VOTES).kind == "features"
     data = Dataset("own", np.zeros((3, 1, 5, 6), np.uint8), VOTES)
     assert data.images
+    assert data.kind == "images"
     assert len(data) == 3
     assert repr(data) == "Dataset('own', 3 items, images (1, 5, 6), 2 classes, 8 votes)"
 

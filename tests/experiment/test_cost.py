@@ -67,7 +67,7 @@ def test_what_takes_days_is(plans, data, monkeypatch):
     note = cpu_note(plans, data, jobs=8)
     assert note is not None
     assert note.startswith("about 2 days on this machine, which has no CUDA GPU: 4 runs of 2 epochs of mlp, 2 side by")
-    assert "about 24 hours" in (cpu_note(plans[:1], data) or "")
+    assert "about 24 h on this machine" in (cpu_note(plans[:1], data) or "")
     assert "1 run of" in (cpu_note(plans[:1], data) or "")
 
 

@@ -8,7 +8,7 @@ from multiprocessing.reduction import ForkingPickler
 import numpy as np
 import pytest
 
-from dissensus.base.errors import InputError
+from dissensus.base.errors import InputError, StoreError
 from dissensus.diagnostics import aligned, barrier, dynamics
 from dissensus.diagnostics.similarity import linear_cka
 from dissensus.experiment import Comparison, Source, carry_out, compare, diagnose_runs, look_inside
@@ -162,6 +162,16 @@ def test_without_weights_the_files_still_speak(data, tiny, tmp_path):
     assert not has_weights(run)
     found = diagnose_runs([run])[plan.name]
     assert [one.name for one in found] == ["best_epoch", "epochs_to_95", "area", "overfitting"]
+
+
+def test_damaged_weights_are_named(data, tiny, tmp_path):
+    store = RunStore(tmp_path)
+    plan = tiny.plans(data)[0]
+    carry_out(plan, data, store, keep_model=True)
+    path = tmp_path / plan.name / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(StoreError, match=rf"run {plan.name} is damaged: model.safetensors cannot be read"):
+        reopened(store.read(plan.name), data)
 
 
 def fails(subject):

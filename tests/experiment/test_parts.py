@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dissensus.datasets import Dataset
-from dissensus.experiment.parts import given_votes, parts, reference_labels, strata
+from dissensus.experiment.parts import aim_of, given_votes, parts, reference_labels, sparse_targets, strata
 from dissensus.votes import Votes
 
 
@@ -81,3 +81,18 @@ def test_no_group_is_parted_and_a_group_each_is_none_at_all(data):
     one, each = parts(data, 0.2, 0.25, seed=3), parts(replace(data, groups=np.arange(60)), 0.2, 0.25, seed=3)
     for part in ("train", "select", "evaluation"):
         np.testing.assert_array_equal(getattr(one, part), getattr(each, part))
+
+
+def test_sparse_targets_are_of_the_items_that_have_so_many_votes():
+    counts = np.array([[4, 1], [1, 0], [0, 5]])
+    enough, sparse, full = sparse_targets(counts, 3, "subsample", seed=0)
+    assert enough.tolist() == [0, 2]
+    np.testing.assert_allclose(full, [[0.8, 0.2], [0, 1]])
+    assert sparse[0, 1] in (0, pytest.approx(1 / 3))
+    assert sparse[1].tolist() == [0, 1]
+
+
+def test_shares_are_delivered_as_votes():
+    votes = Votes.from_counts([[4, 1], [0, 5]])
+    assert aim_of(votes, "shares") is votes
+    assert aim_of(votes, "smoothed").shape == (2, 2)

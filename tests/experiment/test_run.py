@@ -13,7 +13,6 @@ from dissensus.experiment import Comparison, Plan, carry_out
 from dissensus.experiment.about import commit
 from dissensus.experiment.parts import parts
 from dissensus.experiment.plan import SplitPart
-from dissensus.experiment.run import one_thread, refuse_other_machine
 from dissensus.metrics import METRICS
 from dissensus.records import RunStore
 from dissensus.training import Engine, Stopped
@@ -125,19 +124,6 @@ def test_in_one_batch_the_order_changes_nothing_and_the_initial_weights_do(run, 
     )
     np.testing.assert_allclose(order, first, atol=1e-5)
     assert np.abs(init - first).max() > 0.01
-
-
-def test_training_takesone_thread_and_gives_the_others_back():
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        with one_thread():
-            assert torch.get_num_threads() == 1
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_labels_can_be_held(run):
@@ -285,22 +271,6 @@ def test_a_plan_of_another_version_is_refused(data, tiny, store):
     plan = Plan.from_dict(tiny.only().plans(data)[0].to_dict() | {"versions": {"delivery": 9}})
     with pytest.raises(PlanError, match="is about version 9 of its delivery, but this release has version 1"):
         carry_out(plan, data, store)
-
-
-def test_a_precision_that_this_machine_lacks_is_told_with_what_to_do(data, tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr("dissensus.experiment.run.device", lambda: "cpu")
-    plans = [
-        Plan.from_dict(plan.to_dict() | {"recipe": plan.recipe.model_dump() | {"precision": "tf32"}})
-        for plan in tiny.plans(data)
-    ]
-    with pytest.raises(InputError, match=r"^this run asks for the precision tf32, which needs a CUDA GPU"):
-        carry_out(plans[0], data, RunStore(tmp_path / "runs"))
-    assert not (tmp_path / "runs").exists()
-    with pytest.raises(InputError, match=r"^4 runs ask for .*--recipe precision=fp32 .*about a day"):
-        refuse_other_machine(plans)
-    refuse_other_machine(tiny.plans(data))
-    monkeypatch.setattr("dissensus.experiment.run.device", lambda: "cuda")
-    refuse_other_machine(plans)
 
 
 def test_the_embedded_data_can_be_compared(tmp_path):

@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 
 from dissensus.base.errors import InputError, PlanError
 from dissensus.datasets import Texts
-from dissensus.experiment import Comparison, Plan, Source, carry_out, compare, look_inside
+from dissensus.experiment import Comparison, Event, Plan, Source, carry_out, compare, look_inside
 from dissensus.experiment import seen as seeing
 from dissensus.experiment.seen import chosen, is_place, seen
 from dissensus.models.text import FineTuned, Frozen, find_encoder
@@ -62,8 +62,11 @@ def test_a_sweep_over_texts(comparison: Comparison, tmp_path: Path, own_cache: P
     plans = comparison.plans(data)
     store = RunStore(tmp_path / "runs")
     # frozen in processes of their own, which are told where the encoder lies
-    outcome = compare(plans, comparison.data, store, jobs=2 if plans[0].model.name == "frozen" else 1)
+    events: list[Event] = []
+    jobs = 2 if plans[0].model.name == "frozen" else 1
+    outcome = compare(plans, comparison.data, store, jobs, events.append)
     assert len(outcome.done) == 4
+    assert {event.items for event in events if event.rate} == {"texts"}  # whatever the model makes of them
     run = store.read(plans[0].name)
     assert run.predictions["best_logits"].shape == (10, 2)
     assert np.isfinite(run.history["soft_nll"]).all()

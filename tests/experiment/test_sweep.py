@@ -147,6 +147,7 @@ def test_each_run_is_told_from_start_to_end(swept):
             assert [event.epoch for event in mine] == [*range(301), 300]
             assert mine[1].soft_nll > 0
             assert mine[-1].seconds > 0
+            assert {event.items for event in mine} == {"items"}  # features: neither images nor texts
 
 
 def test_what_is_done_is_skipped(swept, source):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -342,3 +343,21 @@ def test_a_killed_process_frees_its_claim_and_its_leftovers_are_swept(store, hol
     assert store.unfinished_names() == []
     assert sorted(path.name for path in (store.path / A).iterdir()) == ["plan.json"]
     assert leftovers(store) == []
+
+
+def test_runs_that_end_while_somebody_looks_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run that has just ended the folder for going on is gone, though it was listed a moment ago."""
+    store = RunStore(tmp_path)
+    for name in (A, B):
+        with store.claim(name):
+            (store.unfinished(name) / "checkpoint").write_text("epoch 3")
+    whole = Path.iterdir
+
+    def iterdir(folder: Path) -> Iterator[Path]:
+        found = list(whole(folder))
+        if folder.name == ".unfinished":
+            shutil.rmtree(folder / A)
+        return iter(found)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    assert store.unfinished_names() == [B]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus.report.phrases import _cover, _groups, listed, phrase
+from dissensus.report.phrases import _cover, _groups, phrase
 from dissensus.stats import Interval, Verdict
 
 
@@ -114,11 +114,6 @@ def test_many_scattered_undecided_pairs_are_counted():
 
 def test_no_verdicts():
     assert phrase([]) == "there is nothing to compare"
-
-
-def test_listed():
-    assert listed([]) == ""
-    assert listed(["a", "b", "c"], last="or") == "a, b or c"
 
 
 NAMES = tuple("abcdef")

@@ -6,6 +6,7 @@ from statsmodels.stats.multitest import multipletests
 
 from dissensus.base.errors import InputError
 from dissensus.stats import holm
+from dissensus.stats.correction import rejected_in_order
 
 p_values = st.lists(st.floats(0, 1) | st.sampled_from([0.01, 0.05, 0.5]), min_size=1, max_size=20)
 
@@ -47,3 +48,13 @@ def test_one_test_is_left_alone_and_none_gives_none():
 def test_what_is_no_p_value_is_named(p, message):
     with pytest.raises(InputError, match=message):
         holm(p)
+
+
+def test_in_order_the_first_failure_ends_it():
+    assert [rejected_in_order(p, 0.05) for p in ([], [0.05], [0.051, 0.0], [0.01, np.nan, 0.0])] == [0, 1, 0, 1]
+
+    def p_values():
+        yield from (0.01, 0.5)
+        raise AssertionError("nobody asks what lies behind")
+
+    assert rejected_in_order(p_values(), 0.05) == 1

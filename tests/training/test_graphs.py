@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dissensus.models import make
-from dissensus.training import Checkpoint, Engine, Fitted, Job, Recipe, Stopped, fit, fit_many, graphs
+from dissensus.training import Checkpoint, Engine, Fitted, Job, Recipe, Stopped, fit, fit_many, graphs, side_by_side
 from dissensus.training.choose import learner_for
 from dissensus.training.graphs import Graphed
 from dissensus.training.inputs import Normalise
@@ -103,6 +103,46 @@ def test_one_recording_for_each_kind_of_batch() -> None:
     ours.reset(learner(1).model, Normalise.by(RECIPE, torch.eye(5)))
     ours.logits(torch.randn(8, 5))
     assert Played.made == 2 * 4
+
+
+class Refused:
+    """What a capture does of a model that reads from the device on its way."""
+
+    def __init__(self, *_: object) -> None:
+        raise graphs.NotRecorded(RuntimeError("operation not permitted when stream is capturing\nand more"))
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs where the engine wants some, though this is a CPU, and none can be recorded."""
+
+    def chosen(model, prepare, loss_of, recipe, engine) -> PlainLearner | Graphed:
+        plain = PlainLearner(model, prepare, loss_of, recipe, engine)
+        return Graphed(plain) if engine.graph else plain
+
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: None)
+    monkeypatch.setattr(graphs, "Recording", Refused)
+    monkeypatch.setattr("dissensus.training.lane.learner_for", chosen)
+
+
+@pytest.mark.usefixtures("refused")
+def test_a_model_that_cannot_be_recorded_trains_without_graphs() -> None:
+    with pytest.warns(UserWarning, match=r"as a CUDA graph \(operation not permitted when stream is capturing\)"):
+        fitted = run(device="cpu")
+    plain = run(Engine(graph=False), device="cpu")
+    np.testing.assert_array_equal(fitted.last.logits, plain.last.logits)
+    assert fitted.history[0]["train_loss"] == plain.history[0]["train_loss"]
+
+
+@pytest.mark.usefixtures("refused")
+def test_side_by_side_it_is_said_once() -> None:
+    said: list[str] = []
+    jobs = [Job(on("cpu"), IMAGES, soft, RECIPE, seed=seed, tag=seed, **PAIRS) for seed in range(3)]
+    found = {ended.job.tag: ended for ended in side_by_side(jobs, say=said.append)}
+    assert [found[seed].error for seed in range(3)] == [None] * 3
+    assert len(said) == 1
+    alone = fit(on("cpu"), IMAGES, soft, RECIPE, seed=1, engine=Engine(graph=False), **PAIRS)
+    np.testing.assert_array_equal(found[1].fitted.last.logits, alone.last.logits)
 
 
 # On a GPU
@@ -281,13 +321,37 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
 
 
 @gpu
+@pytest.mark.filterwarnings("default")
+def test_a_model_that_reads_from_the_device_trains_without_graphs() -> None:
+    """Before dropout, which must still draw from the numbers of the run when the capture has failed."""
+
+    class Reading(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rest = net()
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.rest(x if float(x.sum()) > -1e9 else -x)
+
+    options = {"seed": 3, **PAIRS}
+    with pytest.warns(UserWarning, match="cannot be recorded as a CUDA graph"):
+        fitted = fit(on("cuda", Reading), IMAGES, soft, RECIPE, **options)
+    close(fitted, run(Engine(graph=False)))
+    jobs = [Job(on("cuda", Reading), IMAGES, soft, RECIPE, seed=3, **PAIRS) for _ in range(3)]
+    said: list[str] = []
+    for ended in side_by_side(jobs, width=2, say=said.append):
+        assert ended.error is None
+        close(ended.fitted, fitted)
+    assert len(said) == 1
+    close(run(), run(Engine(graph=False)))  # and others still have their graphs
+
+
+@gpu
 def test_where_memory_is_short_all_runs_get_done() -> None:
     class Hungry(nn.Linear):
         def forward(self, x: Tensor) -> Tensor:
             held = torch.empty(300 << 20, dtype=torch.uint8, device=x.device) if self.training else x  # 300 MiB a run
             return super().forward(x.flatten(1)) + 0 * held[:1].sum()
-
-    from dissensus.training import side_by_side
 
     torch.cuda.empty_cache()
     total = torch.cuda.get_device_properties(0).total_memory

@@ -16,7 +16,6 @@ Simplex: TypeAlias = NDArray[np.floating]  # (items, classes), rows sum to 1
 Counts: TypeAlias = NDArray[np.integer]  # (items, classes), votes per class
 Labels: TypeAlias = NDArray[np.int64]  # (items,), class indices
 PerItem: TypeAlias = NDArray[np.float64]  # (items,), one number an item
-Index: TypeAlias = NDArray[np.integer] | slice | None  # positions of items; None means all
 
 SUM_TOLERANCE = 1e-3  # rows of float32 or half-precision probabilities of a thousand classes stay well within this
 MOST_VOTES = 1 << 53  # in a cell: up to here every whole number is a float64, too

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def many(number: int, what: str) -> str:
     """A number of things.
@@ -10,6 +12,32 @@ def many(number: int, what: str) -> str:
     ('1 run', '3 runs')
     """
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a reader expects them.
+
+    >>> listed(["soft"]), listed(["soft", "sls"]), listed(("soft", "sls", "mixup")), listed([])
+    ('soft', 'soft and sls', 'soft, sls and mixup', '')
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def duration(seconds: float) -> str:
+    """A span of time as a person reads it.
+
+    >>> duration(8), duration(100), duration(5400), duration(90_000), duration(400_000)
+    ('8 s', '1 min 40 s', '1 h 30 min', '25 h', '4 days 15 h')
+    """
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
+    if whole < 48 * 3600:
+        return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 >= 60 and whole < 36_000 else "")
+    days, hours = divmod(whole // 3600, 24)
+    return f"{days} days" + (f" {hours} h" if hours and days < 10 else "")
 
 
 def run_in_words(

@@ -16,9 +16,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from dissensus.base.words import run_in_words
+from dissensus.base.words import duration, run_in_words
 from dissensus.experiment import Event
-from dissensus.experiment.budget import told
 
 HEARTBEAT = 30.0  # seconds between lines that say how it goes, where there is no terminal
 
@@ -26,8 +25,8 @@ HEARTBEAT = 30.0  # seconds between lines that say how it goes, where there is n
 class Standing:
     """How a sweep stands, by what it has told so far."""
 
-    def __init__(self, total: int, items: str = "items") -> None:
-        self.total, self.items = total, items
+    def __init__(self, total: int) -> None:
+        self.total = total
         self.ended = 0
         self.under_way: dict[str, Event] = {}
         self.left: tuple[float, float] | None = None  # seconds that remain, and when that was so
@@ -41,6 +40,12 @@ class Standing:
         if event.sweep_left is not None:
             self.left = event.sweep_left, time.monotonic()
 
+    @property
+    def items(self) -> str:
+        """What the runs under way are trained on, in a word that is true of all of them."""
+        words = {event.items for event in list(self.under_way.values())}
+        return words.pop() if len(words) == 1 else "items"
+
     def summary(self) -> str:
         """One line for all runs."""
         words = [f"{self.ended}/{self.total} runs done", f"{len(self.under_way)} under way"]
@@ -48,7 +53,7 @@ class Standing:
             words.append(f"{rate:,.0f} {self.items}/s")
         if self.left is not None:
             remaining, when = self.left
-            words.append(f"about {told(max(0.0, remaining - (time.monotonic() - when)))} left")
+            words.append(f"about {duration(max(0.0, remaining - (time.monotonic() - when)))} left")
         return ", ".join(words)
 
 
@@ -67,7 +72,7 @@ def line_of(event: Event, standing: Standing) -> str | None:
         return f"{name}: stopped after {event.epoch} of {event.of} epochs, which are kept"
     if event.kind == "done":
         resumed = f", resumed at epoch {event.resumed_at}" if event.resumed_at else ""
-        how = f"in {event.seconds:.1f} s, {event.rate or 0:,.0f} {standing.items}/s{resumed}"
+        how = f"in {event.seconds:.1f} s, {event.rate or 0:,.0f} {event.items}/s{resumed}"
         return f"{standing.ended}/{standing.total} {name}: {how}"
     return None if event.kind == "epoch" else f"{standing.ended}/{standing.total} {name}: {event.kind}"
 
@@ -91,7 +96,7 @@ class Board:
                 f"{event.epoch}/{event.of}",
                 "" if event.soft_nll is None else f"{event.soft_nll:.3f}",
                 "" if event.rate is None else f"{event.rate:,.0f}",
-                "" if event.seconds_left is None else told(event.seconds_left),
+                "" if event.seconds_left is None else duration(event.seconds_left),
             )
         whole = Table.grid(padding=(0, 2, 0, 0), expand=True)
         whole.add_column(ratio=1)
@@ -104,9 +109,9 @@ class Board:
 
 
 @contextmanager
-def progress(console: Console, total: int, items: str = "items") -> Iterator[Callable[[Event], None]]:
+def progress(console: Console, total: int) -> Iterator[Callable[[Event], None]]:
     """Something to tell a sweep's events to."""
-    standing = Standing(total, items)
+    standing = Standing(total)
     if console.is_terminal:
         with Live(Board(standing), console=console, transient=True, refresh_per_second=4):
             yield standing.hear

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dissensus.cli import options
-from dissensus.cli.deadline import deadline_of
+from dissensus.cli.deadline import Deadline, deadline_of
 from dissensus.cli.extras import need
-from dissensus.cli.given import comparison_of, listed, look_for, model_of, recipe_of, seeds_of, source_of, votes_an_item
+from dissensus.cli.given import (
+    comma_separated,
+    comparison_of,
+    look_for,
+    model_of,
+    recipe_of,
+    seeds_of,
+    source_of,
+    votes_an_item,
+)
 from dissensus.cli.report import show_report
 from dissensus.cli.sweeping import before_starting, carry_out, refuse_done
 from dissensus.cli.telling import tell_notes, waiting
@@ -70,7 +80,7 @@ def compare(
     comparison = comparison_of(
         plan,
         data=source_of(data, votes, inputs, texts, option),
-        methods=listed(methods),
+        methods=comma_separated(methods),
         seeds=seeds_of(seeds),
         votes=votes_an_item(votes, per_item),
         draw=draw,
@@ -79,14 +89,20 @@ def compare(
         split=None if select is None else {"select": select},
         target=target,
     )
-    how: dict[str, Any] = {"jobs": jobs, "width": width, "keep_model": save_model, "features": features, "budget": end}
-    how |= {"diagnose": looking}
-    compare_and_report(comparison, store, page, how, as_json, quiet)
+    how = {"jobs": jobs, "width": width, "keep_model": save_model, "features": features, "diagnose": looking}
+    compare_and_report(comparison, store, page, how, end, as_json, quiet)
 
 
 def compare_and_report(
-    comparison: Comparison, store: Path, page: Path, how: dict[str, Any], as_json: bool, quiet: bool
+    comparison: Comparison,
+    store: Path,
+    page: Path,
+    how: Mapping[str, Any],
+    end: Deadline | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
+    """Make what is left of a comparison by the ``end``, ``how`` being options of the sweep, and write its page."""
     from dissensus.records import RunStore
     from dissensus.report import collect
 
@@ -97,7 +113,7 @@ def compare_and_report(
     before = before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
     tell_notes([*data.votes.notes, *comparison.notes(), *before])
     refuse_done(how, plans, kept)
-    carry_out(plans, comparison.data, data, kept, how, quiet)
+    carry_out(plans, comparison.data, kept, how, end, quiet)
     with waiting("Judging", quiet):
         collected = collect([kept.read(plan.name) for plan in plans])
     show_report(collected, page, data, as_json, quiet)

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from math import ceil
 
+from dissensus.base.words import duration
 from dissensus.cli.telling import err
 
 
@@ -36,9 +37,7 @@ def deadline_of(budget: str | None) -> Deadline | None:
 
 
 def tell_left(left: int, of: int, seconds: float | None) -> None:
-    from dissensus.experiment.budget import told
-
-    more = "" if seconds is None else f", about {told(seconds)} more"
+    more = "" if seconds is None else f", about {duration(seconds)} more"
     err.print(
         f"The budget is used up: {of - left} of {of} runs done, {left} left{more}. The same command goes on from here.",
         highlight=False,
@@ -47,11 +46,9 @@ def tell_left(left: int, of: int, seconds: float | None) -> None:
 
 
 def tell_too_short(left: int, in_words: str, end: Deadline) -> None:
-    from dissensus.experiment.budget import told
-
     err.print(
         f"Nothing was done, and {in_words} {'is' if left == 1 else 'are'} left: the budget was over before training "
-        f"could begin. Give it at least {told(end.at_least())}.",
+        f"could begin. Give it at least {duration(end.at_least())}.",
         highlight=False,
         soft_wrap=True,
     )

@@ -26,4 +26,4 @@ def demo(
     need("train", "report")
     from dissensus.experiment import DEMO
 
-    compare_and_report(DEMO, folder / "runs", folder, {"jobs": jobs}, as_json, quiet)
+    compare_and_report(DEMO, folder / "runs", folder, {"jobs": jobs}, None, as_json, quiet)

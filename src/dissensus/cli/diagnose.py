@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.markup import escape
 
 from dissensus.base.errors import InputError
@@ -29,9 +28,7 @@ EXAMPLES = (
 
 
 def diagnose(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="RUN", help="Names of runs, or their first digits; all if none.")
-    ] = None,
+    names: options.RunNames = None,
     store: options.Store = Path("runs"),
     ood: options.Outside = None,
     as_json: options.Json = False,

@@ -67,7 +67,7 @@ def votes_an_item(votes: str | None, per_item: str | None) -> list[int | str] | 
         return None
     if not _is_numbers(per_item):
         raise InputError(f'votes an item are whole numbers or "all", separated by commas, but {per_item!r} was given.')
-    return [part if part == "all" else int(part) for part in listed(per_item) or []]
+    return [part if part == "all" else int(part) for part in comma_separated(per_item) or []]
 
 
 def look_for(inside: bool, ood: str | None) -> Callable[..., Any] | None:
@@ -85,7 +85,7 @@ def outside_sets(ood: str | None) -> list[str]:
     """Names of sets of images, which are here."""
     from dissensus.datasets import load_images
 
-    names = listed(ood) or []
+    names = comma_separated(ood) or []
     for name in names:
         load_images(name)  # or the error that says how to get it, before anything is trained
     return names
@@ -111,17 +111,17 @@ def key_values(flag: str, given: Sequence[str] | None, example: str) -> dict[str
     return settings
 
 
-def listed(text: str | None) -> list[str] | None:
+def comma_separated(text: str | None) -> list[str] | None:
     """Comma-separated names.
 
-    >>> listed("soft, sls")
+    >>> comma_separated("soft, sls")
     ['soft', 'sls']
     """
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _is_numbers(text: str) -> bool:
-    return all(part == "all" or part.isdigit() for part in listed(text) or [""])
+    return all(part == "all" or part.isdigit() for part in comma_separated(text) or [""])
 
 
 def seeds_of(text: str | None) -> int | list[int] | None:
@@ -132,7 +132,7 @@ def seeds_of(text: str | None) -> int | list[int] | None:
     """
     if text is None:
         return None
-    parts = listed(text) or [""]
+    parts = comma_separated(text) or [""]
     if not all(part.isdigit() for part in parts):
         raise InputError(f"--seeds takes a number of seeds (8) or a list of seeds (0,3,5), but was given {text!r}.")
     return int(parts[0]) if "," not in text else [int(part) for part in parts]
@@ -147,7 +147,7 @@ def seed_set(text: str | None) -> set[int] | None:
     if text is None:
         return None
     found: set[int] = set()
-    for part in listed(text) or [""]:
+    for part in comma_separated(text) or [""]:
         first, dash, last = part.partition("-")
         if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
             raise InputError(f"--seeds takes seeds (0,3,5) or a span of them (0-4), but was given {text!r}.")

@@ -10,6 +10,9 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Store = Annotated[Path, typer.Option("--store", metavar="FOLDER", help="Where the runs are kept.")]
+RunNames = Annotated[
+    list[str] | None, typer.Argument(metavar="RUN", help="Names of runs, or their first digits; all if none.")
+]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Trainings side by side on CPUs, one thread each.")]
 Width = Annotated[
     int,

@@ -12,12 +12,12 @@ import typer
 from rich.markup import escape
 
 from dissensus.base.errors import InputError
-from dissensus.base.words import many
+from dissensus.base.words import duration, many
 from dissensus.cli import options
 from dissensus.cli.deadline import Deadline, deadline_of, tell_too_short
 from dissensus.cli.exits import LEFT
 from dissensus.cli.extras import need
-from dissensus.cli.given import listed, refuse_together, seed_set
+from dissensus.cli.given import comma_separated, refuse_together, seed_set
 from dissensus.cli.sweeping import swept
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import err, out, print_json, waiting
@@ -132,7 +132,7 @@ def reproduce(
 
     told = read_paper(paper)
     under, of_seeds = None if protocol == "all" else protocol, seed_set(seeds)
-    wanted = choose(told, listed(only) or [], under, small=smoke)
+    wanted = choose(told, comma_separated(only) or [], under, small=smoke)
     refuse_together(
         {"--plan": plan, "--from": results is not None, "--runs-only": runs_only}, "--results-only", results_only
     )
@@ -169,15 +169,7 @@ def reproduce(
         if not results_only:
             code = _make(repeated, now, end, jobs, width, quiet)
         if not runs_only:
-            if repeated.stale:
-                err.print(
-                    f"{many(repeated.stale, 'run')} of {escape(str(out_folder))} are planned otherwise by now (another "
-                    "recipe, model or version) and are left out of the results.",
-                    highlight=False,
-                )
-            with waiting("Collecting", quiet):
-                evidence = repeated.collect()
-                evidence.write(out_folder)
+            evidence = _collect(repeated, out_folder, quiet)
     if not runs_only:
         made = wanted.without_training() if results_only else wanted
         left = _make_studies(made, repeated, out_folder, of_seeds, context.obj, end, quiet)
@@ -245,8 +237,6 @@ def _json_standing(repeated: Reproduction | Several, now: Standing) -> dict[str,
 
 def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[str]:
     """How far it is, and what is left: two or three lines."""
-    from dissensus.experiment.budget import told
-
     again = f", of which {len(now.again)} were made before and lack something" if now.again else ""
     told_of = f" (of {len(now.recorded)} only results tell)" if now.recorded else ""
     yield f"{many(len(now.plans), 'run')}: {len(now.done)} done{told_of}, {len(now.left)} left{again}."
@@ -264,7 +254,7 @@ def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[
     lacking = [f"{many(left.runs, 'run')} of other kinds"] * bool(left.runs)
     lacking += [f"the looks inside {many(left.looks, 'model')}"] * bool(left.looks)
     without = f"; without {' and '.join(lacking)}, which nobody has timed yet" if lacking else ""
-    yield f"About {told(left.seconds)} are left{without} ({left.source})."
+    yield f"About {duration(left.seconds)} are left{without} ({left.source})."
 
 
 def _make(
@@ -279,7 +269,22 @@ def _make(
             err.print(escape(line), highlight=False, soft_wrap=True)
     left = None if end is None else end.left()
     sweep = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
-    return swept(sweep, len(now.plans), "images", repeated.store, end, quiet)
+    return swept(sweep, len(now.plans), repeated.store, end, quiet)
+
+
+def _collect(repeated: Reproduction | Several, folder: Path, quiet: bool) -> Evidence:
+    """What the runs of the store say, added to the results that are there."""
+    if repeated.stale:
+        are = "is" if repeated.stale == 1 else "are"
+        err.print(
+            f"{many(repeated.stale, 'run')} of {escape(str(folder))} {are} planned otherwise by now (another recipe, "
+            f"model or version) and {are} left out of the results.",
+            highlight=False,
+        )
+    with waiting("Collecting", quiet):
+        evidence = repeated.collect()
+        evidence.write(folder)
+    return evidence
 
 
 def _make_studies(

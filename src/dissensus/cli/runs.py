@@ -139,9 +139,7 @@ def runs_rm(
     "Then, on the other machine: [bold]dissensus runs merge packed --store runs[/bold]",
 )
 def runs_pack(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="RUN", help="Names of runs, or their first digits; all if none.")
-    ] = None,
+    names: options.RunNames = None,
     store: options.Store = Path("runs"),
     folder: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write the archives.")] = Path(
         "packed"

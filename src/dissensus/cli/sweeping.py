@@ -31,7 +31,7 @@ def before_starting(
     Texts are encoded here, once for all of them.
     """
     from dissensus.experiment.cost import cpu_note
-    from dissensus.experiment.run import refuse_other_machine
+    from dissensus.experiment.machine import refuse_other_machine
 
     left = [plan for plan in plans if plan.name not in kept]
     refuse_other_machine(left)
@@ -61,7 +61,9 @@ def _encode(plan: Plan, data: Dataset, encoder: str | None, quiet: bool) -> None
 def refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -> None:
     """Whatever is to be kept of the runs, those that are done must have kept."""
     if how.get("keep_model"):
-        _refuse_done_without("weights", plans, kept, lambda run: (run.path / "model.safetensors").exists())
+        from dissensus.experiment.diagnose import has_weights
+
+        _refuse_done_without("weights", plans, kept, has_weights)
     if how.get("features"):
         _refuse_done_without("features", plans, kept, _has_features)
     if how.get("diagnose"):
@@ -85,28 +87,25 @@ def _has_features(run: StoredRun) -> bool:
 
 
 def carry_out(
-    plans: Sequence[Plan], source: Source, data: Dataset, kept: RunStore, how: dict[str, Any], quiet: bool
+    plans: Sequence[Plan], source: Source, kept: RunStore, how: Mapping[str, Any], end: Deadline | None, quiet: bool
 ) -> None:
-    """All of them, or the end of the command; ``how`` are options of :func:`dissensus.experiment.compare`, but that the
-    budget is a deadline: what it took to read the data comes out of it.
+    """All of them, or the end of the command; ``how`` are options of :func:`dissensus.experiment.compare`, without its
+    budget, which is what is left until ``end``: reading the data has taken its share.
     """
     from dissensus import experiment
 
-    end = how.get("budget")
-    how = how | {"budget": None if end is None else end.left()}
-    sweep = partial(experiment.compare, plans, source, kept, **how)
-    if code := swept(sweep, len(plans), "images" if data.images else "items", kept, end, quiet):
+    budget = None if end is None else end.left()
+    sweep = partial(experiment.compare, plans, source, kept, budget=budget, **how)
+    if code := swept(sweep, len(plans), kept, end, quiet):
         raise typer.Exit(code)
 
 
-def swept(
-    sweep: Callable[..., Outcome], total: int, items: str, kept: RunStore, end: Deadline | None, quiet: bool
-) -> int:
+def swept(sweep: Callable[..., Outcome], total: int, kept: RunStore, end: Deadline | None, quiet: bool) -> int:
     """Runs with their progress, and how it ended; returns the exit code."""
     from dissensus.experiment.budget import Terminated
 
     try:
-        with _board(total, items, quiet) as tell:
+        with _board(total, quiet) as tell:
             outcome = sweep(progress=tell, say=tell_note)
     except Terminated:
         raise typer.Exit(TERMINATED) from None
@@ -121,14 +120,14 @@ def swept(
 
 
 @contextmanager
-def _board(total: int, items: str, quiet: bool) -> Iterator[Callable[[Event], None] | None]:
+def _board(total: int, quiet: bool) -> Iterator[Callable[[Event], None] | None]:
     """A live table in a terminal, lines elsewhere."""
     if quiet:
         yield None
         return
     from dissensus.cli.board import progress
 
-    with progress(err, total, items) as tell:
+    with progress(err, total) as tell:
         yield tell
 
 

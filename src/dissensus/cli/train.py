@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -79,10 +79,9 @@ def train(
         (only,) = comparison.plans(loaded)
     kept = RunStore(store)
     tell_notes([*loaded.votes.notes, *before_starting([only], loaded, kept, 1, comparison.data.encoder, quiet)])
-    how: dict[str, Any] = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "budget": end}
-    how |= {"diagnose": looking}
+    how = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "diagnose": looking}
     refuse_done(how, [only], kept)
-    carry_out([only], comparison.data, loaded, kept, how, quiet)
+    carry_out([only], comparison.data, kept, how, end, quiet)
     run = kept.read(only.name)
     records = records_of(run)
     if as_json:

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from dissensus.cli import options
-from dissensus.cli.given import listed
+from dissensus.cli.given import comma_separated
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import out, print_json, tell_notes
 
@@ -50,7 +50,7 @@ def votes(
         item=item,
         annotator=annotator,
         label=label,
-        classes=listed(classes),
+        classes=comma_separated(classes),
         ordered=ordered,
         layout=layout,
         separator=separator,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,11 @@ class Dataset:
                 )
 
     @property
+    def kind(self) -> Literal["images", "texts", "features"]:
+        """What the inputs are; tokens, which a model has made of texts, count as features."""
+        return "texts" if self.texts else "images" if self.images else "features"
+
+    @property
     def images(self) -> bool:
         """Whether the inputs are images."""
         return isinstance(self.inputs, np.ndarray) and self.inputs.ndim == 4
@@ -89,15 +94,14 @@ class Dataset:
 
     def __repr__(self) -> str:
         return (
-            f"Dataset({self.name!r}, {len(self)} items, {_told(self.inputs)}, "
+            f"Dataset({self.name!r}, {len(self)} items, {self._told_inputs()}, "
             f"{self.votes.n_classes} classes, {self.votes.n_votes} votes)"
         )
 
-
-def _told(inputs: Inputs) -> str:
-    if isinstance(inputs, Texts):
-        return "pairs of texts" if inputs.pairs else "texts"
-    return f"{'images' if inputs.ndim == 4 else 'features'} {inputs.shape[1:]}"
+    def _told_inputs(self) -> str:
+        if isinstance(self.inputs, Texts):
+            return "pairs of texts" if self.inputs.pairs else "texts"
+        return f"{self.kind} {self.inputs.shape[1:]}"
 
 
 def _array_digest(inputs: NDArray[Any]) -> str:

@@ -88,7 +88,7 @@ def barrier_with_reset_statistics(
     >>> bool(np.ptp(barrier(a, b, x, y).losses) > 0), float(np.ptp(reset.losses))
     (True, 0.0)
     """
-    if not any(module.running_mean is not None for module in _batch_norms(model_a)):
+    if not has_statistics(model_a):
         raise InputError(f"{type(model_a).__name__} has no batch-norm statistics to reset. Use barrier.")
     if len(statistics_inputs) < 2:
         raise InputError(f"statistics_inputs must hold at least two items, but they hold {len(statistics_inputs)}.")
@@ -141,6 +141,11 @@ def _losses(logits: NDArray[np.float32], targets: NDArray) -> NDArray[np.float64
     if y.ndim == 2 and y.shape[1] != z.shape[1]:
         raise InputError(f"targets have {y.shape[1]} classes, but the model has {z.shape[1]}.")
     return F.cross_entropy(z, torch.from_numpy(y), reduction="none").numpy()
+
+
+def has_statistics(model: nn.Module) -> bool:
+    """Whether batch-norm statistics are part of the model, and so of a line between two."""
+    return any(module.running_mean is not None for module in _batch_norms(model))
 
 
 def _batch_norms(model: nn.Module) -> list[_BatchNorm]:

@@ -19,6 +19,7 @@ from dissensus.base.errors import InputError
 from dissensus.base.streams import uniform
 from dissensus.diagnostics.correlation import Correlation, partial_spearman, spearman
 from dissensus.metrics import entropy
+from dissensus.metrics.checks import as_pair
 
 
 def gradient_variance(features: ArrayLike, human: ArrayLike, *, bias: bool = True) -> PerItem:
@@ -60,10 +61,7 @@ def sampled_gradient_variance(
     >>> bool(abs(found - gradient_variance(features, human)) < 0.05)
     True
     """
-    q, p = as_simplex("probs", probs), as_simplex("human", human)
-    same_length(probs=q, human=p)
-    if q.shape[1] != p.shape[1]:
-        raise InputError(f"probs has {q.shape[1]} classes, but human has {p.shape[1]}.")
+    q, p = as_pair(probs, human)
     if draws < 2:
         raise InputError(f"draws must be at least 2, because one has no variance, but it is {draws!r}.")
     length = _squared_length(features, len(p), bias)

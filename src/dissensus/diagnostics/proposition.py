@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dissensus.base.arrays import as_simplex, same_length
-from dissensus.base.errors import InputError
 from dissensus.metrics import soft_nll
+from dissensus.metrics.checks import as_pair
 
 
 def proposition_deviation(probs: ArrayLike, human: ArrayLike) -> float:
@@ -23,10 +22,7 @@ def proposition_deviation(probs: ArrayLike, human: ArrayLike) -> float:
     >>> proposition_deviation([[0.7, 0.2, 0.1]], [[0.5, 0.5, 0.0]]) < 1e-15
     True
     """
-    q, p = as_simplex("probs", probs), as_simplex("human", human)
-    same_length(probs=q, human=p)
-    if q.shape[1] != p.shape[1]:
-        raise InputError(f"probs has {q.shape[1]} classes, but human has {p.shape[1]}.")
+    q, p = as_pair(probs, human)
     p = p / p.sum(1, keepdims=True)
     if (q[p > 0] == 0).any():
         return float("nan")

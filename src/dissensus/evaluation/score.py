@@ -42,7 +42,7 @@ def score(run: StoredRun) -> list[Record]:
     Metrics of ordered classes only where the run's are. Against the votes, labels are those of the run; against the
     truth, its most probable class. Where training diverged, and the logits are not finite, the value is nan.
     """
-    references: dict[Against, tuple[Simplex, Labels]] = {"human": (_human(run), _array(run, "labels"))}
+    references: dict[Against, tuple[Simplex, Labels]] = {"human": (human_shares(run), _array(run, "labels"))}
     if "truth" in run.predictions:
         truth = run.predictions["truth"].astype(np.float64)
         references["truth"] = truth, truth.argmax(1)
@@ -63,6 +63,18 @@ def metrics_of(run: StoredRun) -> dict[str, Metric]:
     return {name: metric for name, metric in METRICS.items() if ordered or not metric.ordered_only}
 
 
+def human_shares(run: StoredRun) -> NDArray[np.float64]:
+    """What the annotators said of the evaluation items, (items, classes)."""
+    counts = _array(run, "counts").astype(np.float64)
+    votes = counts.sum(1, keepdims=True)
+    if not votes.all():
+        row = int(np.flatnonzero(votes[:, 0] == 0)[0])
+        raise InputError(
+            f"run {run.name} cannot be scored: evaluation item {str(_array(run, 'ids')[row])!r} has no votes."
+        )
+    return counts / votes
+
+
 def plain_probs(run: StoredRun, checkpoint: Checkpoint) -> NDArray[np.float64]:
     """What the model said of the evaluation items, (items, classes)."""
     return softmax(_logits(run, checkpoint))
@@ -74,7 +86,7 @@ def tempered_probs(run: StoredRun, checkpoint: Checkpoint) -> NDArray[np.float64
     if "select_target" in run.predictions:
         temperature = fit_temperature(_array(run, f"select_{checkpoint}_logits"), _array(run, "select_target"))
         return softmax(logits, temperature)
-    human = _human(run)
+    human = human_shares(run)
     probs = np.empty(logits.shape, np.float64)
     for fitted, scored in _halves(len(logits)):
         probs[scored] = softmax(logits[scored], fit_temperature(logits[fitted], human[fitted]))
@@ -92,17 +104,6 @@ def _halves(items: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     order = permutation(items, 0, "temperature halves")
     one, other = order[: items // 2], order[items // 2 :]
     return [(one, other), (other, one)]
-
-
-def _human(run: StoredRun) -> NDArray[np.float64]:
-    counts = _array(run, "counts").astype(np.float64)
-    votes = counts.sum(1, keepdims=True)
-    if not votes.all():
-        row = int(np.flatnonzero(votes[:, 0] == 0)[0])
-        raise InputError(
-            f"run {run.name} cannot be scored: evaluation item {str(_array(run, 'ids')[row])!r} has no votes."
-        )
-    return counts / votes
 
 
 def _logits(run: StoredRun, checkpoint: Checkpoint) -> NDArray[np.floating]:

@@ -43,20 +43,6 @@ def seconds_of(text: str) -> float:
     return float(total)
 
 
-def told(seconds: float) -> str:
-    """A span of time as a person reads it.
-
-    >>> told(8), told(100), told(5400), told(90_000)
-    ('8 s', '1 min 40 s', '1 h 30 min', '25 h')
-    """
-    whole = max(1, round(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
-    return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 >= 60 and whole < 36_000 else "")
-
-
 class Budget:
     """The time that there is from now on; without a number, as much as it takes.
 

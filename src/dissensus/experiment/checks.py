@@ -11,10 +11,9 @@ from dissensus.base.errors import InputError
 from dissensus.datasets import Dataset
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.mistakes import Mistake
-from dissensus.experiment.parts import parts, strata
+from dissensus.experiment.parts import aim_of, parts, strata
 from dissensus.experiment.plan import ModelPart, RecipePart, SplitPart
 from dissensus.experiment.seen import chosen
-from dissensus.targets import TARGETS
 
 
 def data_mistakes(data: Dataset, split: SplitPart) -> Iterator[Mistake]:
@@ -87,10 +86,9 @@ def vote_mistakes(data: Dataset, numbers: Iterable[Literal["all"] | int], draw: 
 def recipe_mistakes(data: Dataset, recipe: RecipePart) -> Iterator[Mistake]:
     """Parts of a recipe that only images have, and means that do not fit the inputs."""
     if not data.images:
-        kind = "texts" if data.texts else "features"
         for field in ("crop", "flip"):
             if getattr(recipe, field):
-                yield Mistake(("recipe", field), f"recipe.{field} is for images, but the inputs are {kind}.")
+                yield Mistake(("recipe", field), f"recipe.{field} is for images, but the inputs are {data.kind}.")
     if data.texts:
         return  # what becomes of texts is the model's affair
     width, unit = data.array.shape[1], "channels" if data.images else "features"
@@ -106,7 +104,7 @@ def method_mistakes(data: Dataset, methods: Iterable[str], target: str, hold: in
     """Targets and deliveries that cannot be made of these votes, and labels that cannot be held; tried on one item."""
     votes = data.votes.take([0])
     try:
-        aim = votes if target == "shares" else TARGETS[target](votes)
+        aim = aim_of(votes, target)
     except InputError as error:
         yield Mistake(("target",), f"target: {error}")
         return

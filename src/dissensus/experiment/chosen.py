@@ -39,6 +39,15 @@ def places_of(paper: Paper) -> list[str]:
     return sorted(names, key=lambda name: (name.rstrip("0123456789"), len(name), name))  # figure2 before figure10
 
 
+def refuse_unknown(paper: Paper, only: Sequence[str], studies: Sequence[str] = ()) -> None:
+    """Names must be such places, or studies."""
+    places = places_of(paper)
+    kinds = "table, figure, experiment or study" if studies else "table, figure or experiment"
+    for name in only:
+        if name not in studies and name not in places:
+            raise InputError(unknown(kinds, name, [*places, *studies]))
+
+
 def choose(paper: Paper, only: Sequence[str] = (), protocol: str | None = None, small: bool = False) -> Chosen:
     """Without names everything: all runs, and the studies with the models that a protocol names, or with any.
 
@@ -49,13 +58,10 @@ def choose(paper: Paper, only: Sequence[str] = (), protocol: str | None = None, 
     >>> told.runs, told.places, [study.name for study in told.studies]
     (True, ('table2',), ['transfer'])
     """
-    studies, places = studies_of(paper.name), places_of(paper)
-    kinds = "table, figure, experiment or study" if studies else "table, figure or experiment"
-    for name in only:
-        if name not in studies and name not in places:
-            raise InputError(unknown(kinds, name, [*places, *studies]))
+    studies = studies_of(paper.name)
+    refuse_unknown(paper, only, list(studies))
     if only:
-        wanted = tuple(name for name in only if name in places)
+        wanted = tuple(name for name in only if name not in studies)
         named = tuple(studies[name] for name in only if name in studies)
         if small and (wrong := [study.name for study in named if study.trains]):
             raise InputError(f"{wrong[0]} trains models of texts, which --smoke does not have; leave one of them out.")

@@ -6,11 +6,12 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dissensus.base.words import many
+from dissensus.base.words import duration, many
 from dissensus.datasets import Dataset
+from dissensus.experiment.machine import device, one_thread
 from dissensus.experiment.parts import Parts, given_votes, parts
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.run import device, job_of, one_thread
+from dissensus.experiment.run import job_of
 from dissensus.experiment.seen import seen
 from dissensus.votes import Votes
 
@@ -33,7 +34,7 @@ def cpu_note(plans: Sequence[Plan], data: Dataset, jobs: int = 1, encoder: str |
         return None
     runs, epochs = many(len(plans), "run"), many(plans[0].recipe.epochs, "epoch")
     return (
-        f"about {told(seconds)} on this machine, which has no CUDA GPU: {runs} of {epochs} of "
+        f"about {duration(seconds)} on this machine, which has no CUDA GPU: {runs} of {epochs} of "
         f"{plans[0].model.name}, {beside} side by side. Runs that are done are kept when it is stopped."
     )
 
@@ -65,14 +66,3 @@ def trained(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes
 
     (fitted,) = fit_many([job_of(plan, data, split, train, select, encoder)])
     return fitted
-
-
-def told(seconds: float) -> str:
-    """In hours, or in days from two on.
-
-    >>> told(7000), told(400_000)
-    ('2 hours', '5 days')
-    """
-    hours = seconds / 3600
-    number, unit = (hours, "hour") if hours < 48 else (hours / 24, "day")
-    return f"{number:.0f} {unit}" + ("" if round(number) == 1 else "s")

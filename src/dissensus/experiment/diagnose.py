@@ -9,17 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from dissensus.base.errors import require
 from dissensus.datasets import Dataset
+from dissensus.experiment.machine import device
 from dissensus.experiment.pairs import across_seeds, against_soft, between_models
 from dissensus.experiment.parts import parts, reference_labels
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.run import WEIGHTS, device, refuse_other_meaning
+from dissensus.experiment.run import WEIGHTS, refuse_other_meaning
 from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import Subject, dynamics_of, look_inside
 from dissensus.records import Diagnosis, StoredRun, canonical_json, renewed
+
+if TYPE_CHECKING:
+    from torch import nn
 
 OPEN = 8  # models in memory at once
 
@@ -66,17 +71,25 @@ def reopened(run: StoredRun, data: Dataset) -> Subject:
     refuse_other_meaning(plan, data)
     encoder = (run.about.get("source") or {}).get("encoder")
     data = seen(plan.model, data, encoder)
-    require("safetensors", extra="train")
-    from safetensors.torch import load_file
-
     split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
     model = factory(plan.model, data, encoder)().to(device())
-    model.load_state_dict(load_file(run.path / WEIGHTS))
+    _load_weights(model, run)
     train = data.array[split.train]
     prepare = prepare_by(plan.recipe.as_recipe(), checked("inputs", train)).to(next(model.parameters()).device)
     human = data.votes.take(split.evaluation).frequencies()
     labels = reference_labels(data)[split.evaluation]
     return Subject(model.eval(), prepare, data.array[split.evaluation], human, train, labels)
+
+
+def _load_weights(model: nn.Module, run: StoredRun) -> None:
+    require("safetensors", extra="train")
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        model.load_state_dict(load_file(run.path / WEIGHTS))
+    except (OSError, SafetensorError, RuntimeError) as error:  # the last where they are those of another model
+        raise run.damaged(WEIGHTS, error) from None
 
 
 def _opener(runs: Sequence[StoredRun]) -> Callable[[str], Subject | None]:

@@ -31,6 +31,7 @@ class Event:
     pace: float | None = None  # seconds an epoch
     looking: float | None = None  # seconds that were spent inside its model, once it is done
     rate: float | None = None  # training items a second
+    items: str = "items"  # what they are called: images, texts
     sweep_left: float | None = None  # seconds that the whole sweep will take from now on
     hold: int = 1  # epochs that a label is kept
     reordered: bool = False  # whether its batches come in another order than those of its seed
@@ -49,10 +50,16 @@ class Teller:
     """Tells of one run, from its start to its end."""
 
     def __init__(
-        self, plan: Plan, tell: Progress, items: int = 0, resumed_at: int = 0, clock: Clock | None = None
+        self,
+        plan: Plan,
+        tell: Progress,
+        size: int = 0,
+        items: str = "items",
+        resumed_at: int = 0,
+        clock: Clock | None = None,
     ) -> None:
-        self.tell, self.items, self.clock = tell, items, clock or Clock()
-        self.event = replace(event_of(plan, "started"), resumed_at=resumed_at, epoch=resumed_at)
+        self.tell, self.size, self.clock = tell, size, clock or Clock()  # so many items an epoch
+        self.event = replace(event_of(plan, "started"), items=items, resumed_at=resumed_at, epoch=resumed_at)
         self.started = self.clock()
         self.first: tuple[int, float] | None = None  # the first epoch in a row, and when it was over
 
@@ -77,7 +84,7 @@ class Teller:
         self("epoch")
 
     def _at(self, pace: float) -> None:
-        self.event = replace(self.event, pace=pace, rate=self.items / max(pace, 1e-9))
+        self.event = replace(self.event, pace=pace, rate=self.size / max(pace, 1e-9))
 
 
 def event_of(plan: Plan, kind: Kind, message: str = "") -> Event:

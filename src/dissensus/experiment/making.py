@@ -11,8 +11,9 @@ from dissensus.base.errors import DissensusError, StoreError
 from dissensus.datasets import Dataset
 from dissensus.experiment.clock import Clock
 from dissensus.experiment.events import Progress, Teller
+from dissensus.experiment.machine import one_thread
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.run import Begun, How, Looked, begin, one_thread
+from dissensus.experiment.run import Begun, How, Looked, begin
 from dissensus.experiment.source import Source
 from dissensus.experiment.writer import Writer, at_once
 from dissensus.records import RunStore
@@ -72,7 +73,8 @@ class Maker:
                 begun = begin(plan, self.data, self.store, self.how, source, self.clock)
                 if begun is None:
                     continue
-                teller = Teller(plan, tell, len(begun.split.train), begun.resumed_at, self.clock)
+                items = "items" if self.data.kind == "features" else self.data.kind
+                teller = Teller(plan, tell, len(begun.split.train), items, begun.resumed_at, self.clock)
                 self.under_way[plan.name] = begun, teller
                 teller("started")
                 job = begun.job(teller.epoch, tag=plan.name)

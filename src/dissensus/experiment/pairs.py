@@ -19,10 +19,10 @@ from dissensus.diagnostics.shared_items import shared_items
 from dissensus.diagnostics.similarity import LEAST_ITEMS, debiased_cka, linear_cka
 from dissensus.diagnostics.sparse_target import Relation, sparse_target
 from dissensus.evaluation import plain_probs
+from dissensus.experiment.parts import sparse_targets
 from dissensus.experiment.subject import Subject
 from dissensus.metrics import most_disputed, soft_nll
 from dissensus.records import Diagnosis, Slice, StoredRun, canonical_json
-from dissensus.votes import Votes
 
 if TYPE_CHECKING:
     from torch import nn
@@ -89,17 +89,15 @@ def between_models(runs: Iterable[StoredRun], opened: Opened) -> Found:
 
 
 def _barriers(one: Subject | None, two: Subject | None, other: str) -> Iterator[Diagnosis]:
-    from torch.nn.modules.batchnorm import _BatchNorm
-
     from dissensus.diagnostics.alignment import aligned
-    from dissensus.diagnostics.barrier import barrier, barrier_with_reset_statistics
+    from dissensus.diagnostics.barrier import barrier, barrier_with_reset_statistics, has_statistics
 
     assert one is not None
     assert two is not None
     inputs, train = one.prepared(one.inputs), one.prepared(one.train)
     renamed = aligned(two.model, to=one.model)
     found = {"barrier": barrier(one.model, two.model, inputs, one.human)}
-    if any(isinstance(module, _BatchNorm) for module in one.model.modules()):
+    if has_statistics(one.model):
         found["barrier_reset"] = barrier_with_reset_statistics(one.model, two.model, inputs, one.human, train)
         found["barrier_aligned"] = barrier_with_reset_statistics(one.model, renamed, inputs, one.human, train)
     else:
@@ -123,11 +121,8 @@ def against_soft(runs: Iterable[StoredRun]) -> Found:
 
 
 def _gains(run: StoredRun, soft: StoredRun) -> Iterator[Diagnosis]:
-    counts, number = run.predictions["counts"], int(run.plan["votes"])
-    enough = np.flatnonzero(counts.sum(1) >= number)
-    votes = Votes.from_counts(counts[enough])
-    full = votes.frequencies()
-    sparse = getattr(votes, run.plan["draw"])(number, seed=run.plan["seeds"]["split"]).frequencies()
+    how = int(run.plan["votes"]), run.plan["draw"], run.plan["seeds"]["split"]
+    enough, sparse, full = sparse_targets(run.predictions["counts"], *how)
     theirs, ours = (soft_nll(plain_probs(one, "best")[enough], full) for one in (soft, run))
     found = sparse_target(sparse, full, theirs - ours)
     gains: dict[str, dict[Slice, Relation]] = {

@@ -11,9 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.base.arrays import Labels
+from dissensus.base.arrays import Counts, Labels, Simplex
 from dissensus.base.streams import key
 from dissensus.datasets import Dataset
+from dissensus.targets import TARGETS
 from dissensus.votes import Votes
 
 Positions = NDArray[np.int64]
@@ -51,6 +52,23 @@ def given_votes(
     if number != "all":
         given = getattr(given, draw)(number, seed=seed)
     return given.take(np.searchsorted(rest, split.train)), given.take(np.searchsorted(rest, split.select))
+
+
+def sparse_targets(
+    counts: Counts, number: int, draw: Literal["subsample", "resample"], seed: int
+) -> tuple[Positions, Simplex, Simplex]:
+    """Of the items that have so many votes: where they are, the shares among so many of them, and among all.
+
+    Drawn as the votes of training items are.
+    """
+    enough = np.flatnonzero(counts.sum(1) >= number)
+    votes = Votes.from_counts(counts[enough])
+    return enough, getattr(votes, draw)(number, seed=seed).frequencies(), votes.frequencies()
+
+
+def aim_of(votes: Votes, target: str) -> Votes | Simplex:
+    """What a delivery is made of: the votes themselves, which give shares and which multipass needs, or an estimate."""
+    return votes if target == "shares" else TARGETS[target](votes)
 
 
 def reference_labels(data: Dataset) -> Labels:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.base.errors import InputError, PlanError, require
+from dissensus.base.errors import PlanError, require
 from dissensus.datasets import Dataset
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.about import about
 from dissensus.experiment.budget import epochs_saved
 from dissensus.experiment.clock import Clock
-from dissensus.experiment.parts import Parts, given_votes, parts, reference_labels
+from dissensus.experiment.machine import device, one_thread, refuse_other_machine
+from dissensus.experiment.parts import Parts, aim_of, given_votes, parts, reference_labels
 from dissensus.experiment.plan import Plan, described, versions
 from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.subject import Diagnose, Kept, Subject, dynamics_of
 from dissensus.records import Diagnosis, RunStore, Weights, write_diagnostics, write_run
-from dissensus.targets import TARGETS
 from dissensus.training import Engine, Seeds
 from dissensus.votes import Votes
 
@@ -98,11 +98,9 @@ def carry_out(
         return plan.name
     with begun.claim, one_thread():
         (ended,) = side_by_side([begun.job(progress)], engine=engine, stop=stop_after_the_first(stop))
-        if ended.fitted is None:
-            assert ended.error is not None
-            raise ended.error
-        looked = begun.diagnose(ended.fitted)
-        write_run(begun.staging, **begun.content(ended.fitted, looked))
+        fitted = ended.result()
+        looked = begun.diagnose(fitted)
+        write_run(begun.staging, **begun.content(fitted, looked))
     records_of(store.read(plan.name))  # derived from what is on disk by now: a metric that fails loses no run
     if looked.error is not None:
         raise looked.error
@@ -240,45 +238,16 @@ def refuse_other_meaning(plan: Plan, data: Dataset) -> None:
             )
 
 
-def refuse_other_machine(plans: Iterable[Plan]) -> None:
-    """What a plan means does not depend on the machine, so a precision that this one lacks is no other in its place."""
-    lost = [plan for plan in plans if plan.recipe.precision == "tf32"]
-    if lost and device() == "cpu":
-        runs = "this run asks" if len(lost) == 1 else f"{len(lost)} runs ask"
-        raise InputError(
-            f"{runs} for the precision tf32, which needs a CUDA GPU, and this machine has none. Give the same command "
-            "on a machine that has one; or train in 32 bits here, which makes other runs: --recipe precision=fp32 "
-            '(precision = "fp32" under [recipe] in a plan). On a CPU a resnet18 takes about a day for its 200 epochs; '
-            "to try things out, add --epochs 2 or --model small-cnn to that."
-        )
-
-
-def device() -> str:
-    """Where runs are made here."""
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def device_name() -> str:
-    """As ``about.json`` has it."""
-    import torch
-
-    return torch.cuda.get_device_name() if device() == "cuda" else "cpu"
-
-
 def job_of(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes, encoder: str | None = None) -> Job:
     """The plan's training on these parts of the data, as its model sees them, with the votes that it may look at."""
     from dissensus.training import Job
 
     method = METHODS[plan.method]
-    # shares are what votes give by themselves, and multipass needs votes
-    target = train if plan.target == "shares" else TARGETS[plan.target](train)
     make = factory(plan.model, data, encoder)
     return Job(
         lambda: make().to(device()),
         data.array[split.train],
-        DELIVERIES[method.delivery](target, seed=plan.seeds.delivery, hold=plan.hold),
+        DELIVERIES[method.delivery](aim_of(train, plan.target), seed=plan.seeds.delivery, hold=plan.hold),
         replace(plan.recipe.as_recipe(), **method.recipe),
         seed=Seeds(init=plan.seeds.init, order=plan.seeds.order),
         held_out=(data.array[split.evaluation], data.votes.take(split.evaluation).frequencies()),
@@ -328,16 +297,3 @@ def _save_weights(path: Path, fitted: Fitted) -> None:
 
     assert fitted.best_state is not None
     save_file(fitted.best_state, path)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """The same numbers in one process as in many; and on small models one thread is the fastest, too."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

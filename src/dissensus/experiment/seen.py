@@ -31,16 +31,15 @@ def chosen(name: str, options: Mapping[str, Any], data: Dataset, encoder: str | 
     from dissensus.models import MODELS
     from dissensus.models.text import TEXT_MODELS, find_encoder
 
-    kind = "texts" if data.texts else "images" if data.images else "features"
     known, others = (TEXT_MODELS, MODELS) if data.texts else (MODELS, TEXT_MODELS)
     if name in others:
-        raise InputError(f"{name} is no model of {kind}, which the inputs are. Choose one of: {', '.join(known)}")
+        raise InputError(f"{name} is no model of {data.kind}, which the inputs are. Choose one of: {', '.join(known)}")
     if name not in known:
         places = "; or give the folder of a Hugging Face model, or its name with its owner's: owner/name"
         raise InputError(unknown("model", name, known) + (places if data.texts else ""))
     if not data.texts:
         if encoder is not None:
-            raise InputError(f"an encoder is for texts, but the inputs are {kind}.")
+            raise InputError(f"an encoder is for texts, but the inputs are {data.kind}.")
         return ModelPart(name=name, options=dict(options))
     found = find_encoder(encoder)
     return ModelPart(name=name, encoder=found.name, options=TEXT_MODELS[name].spelt_out(found, **options))

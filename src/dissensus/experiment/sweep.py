@@ -16,9 +16,10 @@ from typing import Any
 from dissensus.base.errors import InputError, StoreError
 from dissensus.experiment.budget import Budget, Paces, Signalled, epochs_saved, kind_of, until_signal
 from dissensus.experiment.events import ENDS, Event, Progress, event_of
+from dissensus.experiment.machine import device, device_name, refuse_other_machine
 from dissensus.experiment.making import Maker
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.run import CHECKPOINT, How, device, device_name, refuse_other_machine
+from dissensus.experiment.run import CHECKPOINT, How
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import Diagnose
 from dissensus.experiment.workers import Worker
@@ -42,6 +43,11 @@ class Outcome:
     left: tuple[str, ...] = ()  # for another call, since the budget was used up
     seconds_left: float | None = None  # what they will take, about, where that is known
     begun: bool = False  # whether any run got as far as training
+
+    def and_then(self, other: Outcome) -> Outcome:
+        """What two sweeps did, one after the other; how long the rest of both takes is not known."""
+        lists = (self.done + other.done, self.skipped + other.skipped, self.failed + other.failed)
+        return Outcome(*lists, self.left + other.left, begun=self.begun or other.begun)
 
 
 def compare(

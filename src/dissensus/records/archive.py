@@ -8,8 +8,8 @@
 =========================== ==========================================================================================
 
 Records are left out since they are derived, weights and unfinished runs since they are large; diagnostics go along,
-since they cannot be derived without the weights. Nothing in an archive
-tells when or by whom it was packed, and its name is the hash of its content: the same runs give the same files.
+since they cannot be derived without the weights. Nothing in an archive tells when or by whom it was packed, and its
+name is the hash of its content: the same runs give the same files.
 
 Whoever unpacks believes nothing: members are stored, not compressed, and every one must be a known file of a run that
 the manifest lists with its size and hash, so no archive can write elsewhere or grow.

@@ -123,8 +123,11 @@ class RunStore:
 
     def unfinished_names(self) -> list[str]:
         """The names of all runs that were begun, are not done and can go on from where they were, sorted."""
-        left = {path.parent.name for path in self.path.glob(".unfinished/*/*") if not path.name.startswith(PART)}
-        return [name for name in sorted(left) if _NAME.fullmatch(name) and name not in self]
+        begun = _entries(self.path / ".unfinished")
+        return [name for name in begun if _NAME.fullmatch(name) and name not in self and self._can_go_on(name)]
+
+    def _can_go_on(self, name: str) -> bool:
+        return any(not entry.startswith(PART) for entry in _entries(self._unfinished(name)))
 
     def busy(self, name: str) -> bool:
         """Whether a live process is making this run now."""
@@ -245,3 +248,11 @@ def _listed(names: Sequence[str], most: int = 8) -> str:
     if not names:
         return "none"
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _entries(folder: Path) -> list[str]:
+    """What lies in a folder, sorted; nothing where there is none, or no longer: others work on the store meanwhile."""
+    try:
+        return sorted(path.name for path in folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []

@@ -6,8 +6,6 @@ sentences say what they are.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -15,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dissensus.base.words import listed
 from dissensus.diagnostics.registry import DIAGNOSTICS, titled
 from dissensus.records import Diagnosis
 from dissensus.records.canonical import NAME_DIGITS
 from dissensus.report.comparison import Comparison, Panel, mean_interval
-from dissensus.report.phrases import listed
-from dissensus.report.tables import Cell, Row, Table, interval_cell, number
+from dissensus.report.tables import Cell, Row, Table, csv_text, interval_cell, number
 from dissensus.stats import Interval
 from dissensus.stats.jackknife import over_pairs
 
@@ -128,11 +126,7 @@ def basin_csv(comparison: Comparison) -> str:
         for panel in comparison.panels
         for one in _seen(panel)
     ]
-    if not rows:
-        return ""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([("votes", "method", "seed", *names), *rows])
-    return text.getvalue()
+    return csv_text(("votes", "method", "seed", *names), rows) if rows else ""
 
 
 def _seen(panel: Panel) -> Iterator[Seen]:

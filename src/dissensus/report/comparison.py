@@ -15,11 +15,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dissensus.base.words import listed
 from dissensus.evaluation import records_of
 from dissensus.metrics import METRICS, Estimate
 from dissensus.records import StoredRun
 from dissensus.report.pairing import Group, pair
-from dissensus.report.phrases import listed, phrase
+from dissensus.report.phrases import phrase
 from dissensus.report.references import ceilings, class_shares, floors
 from dissensus.report.rules import ALPHA, RULES, Rule
 from dissensus.stats import Interval, Verdict, bootstrap, fewest_seeds, judge

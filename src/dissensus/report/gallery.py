@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from dissensus.base.errors import require
 from dissensus.datasets import Dataset, Texts
+from dissensus.evaluation import human_shares
 from dissensus.metrics import entropy
 from dissensus.report.comparison import Comparison, Panel
-from dissensus.report.views import best_probs, finite, human_shares
+from dissensus.report.views import best_probs, finite
 
 MOST_CLASSES = 10
 PICTURE_SIDE = 256  # pixels, twice those on the page, for sharp screens

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dissensus.base.errors import DissensusError
+from dissensus.base.words import listed
 from dissensus.datasets import DATASETS, Dataset, load, own_data
 from dissensus.records import StoredRun
 from dissensus.report import figures, rules, tables
@@ -20,7 +21,6 @@ from dissensus.report.gallery import gallery
 from dissensus.report.glossary import MEASURES, method_in_words
 from dissensus.report.output import Files, picture, render, uri, write_files
 from dissensus.report.pairing import flat
-from dissensus.report.phrases import listed
 from dissensus.report.votes_needed import votes_needed
 
 

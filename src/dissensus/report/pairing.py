@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dissensus.base.errors import InputError, unknown
-from dissensus.base.words import many
+from dissensus.base.words import listed, many
 from dissensus.delivery import METHODS
 from dissensus.records import StoredRun
-from dissensus.report.phrases import listed
 
 # What may tell two methods of one comparison apart, besides the method's name.
 ARM_FIELDS = ("hold", "target", "recipe.mixup", "versions.delivery")

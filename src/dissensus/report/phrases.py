@@ -10,21 +10,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
+from dissensus.base.words import listed
 from dissensus.stats.verdict import Verdict
 
 Pair: TypeAlias = frozenset[str]
 Win: TypeAlias = tuple[str, str]  # winner, loser
-
-
-def listed(names: Sequence[str], last: str = "and") -> str:
-    """Names as a reader expects them.
-
-    >>> listed(["soft"]), listed(["soft", "sls"]), listed(["soft", "sls", "mixup"])
-    ('soft', 'soft and sls', 'soft, sls and mixup')
-    """
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 def phrase(verdicts: Sequence[Verdict]) -> str:

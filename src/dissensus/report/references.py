@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from dissensus.evaluation import human_shares
 from dissensus.metrics import METRICS, Estimate, ceiling, floor
 from dissensus.records import StoredRun
 
@@ -27,10 +28,8 @@ def floors(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estim
     """What a perfect model would score: one that says the truth, or the shares of the votes where no truth is known."""
 
     def one(metric: str, run: StoredRun, draws: int) -> Estimate | None:
-        counts = run.predictions["counts"]
-        votes = counts.sum(1)
-        probs = run.predictions.get("truth", counts / votes[:, None])
-        return floor(metric, probs, votes, draws=draws)
+        probs = run.predictions["truth"] if "truth" in run.predictions else human_shares(run)
+        return floor(metric, probs, run.predictions["counts"].sum(1), draws=draws)
 
     return _over_seeds(runs, metrics, one)
 
@@ -39,8 +38,7 @@ def class_shares(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str,
     """What the shares of the classes score, said of every item alike; with the standard error over the items."""
 
     def one(metric: str, run: StoredRun, draws: int) -> Estimate | None:
-        counts = run.predictions["counts"]
-        human = counts / counts.sum(1, keepdims=True)
+        human = human_shares(run)
         shares = human.mean(0)
         if metric == "accuracy":
             values = run.predictions["labels"] == shares.argmax()

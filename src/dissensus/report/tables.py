@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dissensus.base.words import listed
 from dissensus.metrics import METRICS, Estimate
 from dissensus.report.comparison import HEADLINE, Comparison, Judgement, Measure, Panel
-from dissensus.report.phrases import listed
 from dissensus.report.rules import ALPHA, RULES
 from dissensus.report.votes_needed import votes_needed
 from dissensus.stats import Interval, Verdict
@@ -277,7 +277,7 @@ def _escape(text: str) -> str:
 def scores_csv(comparison: Comparison) -> str:
     """Every measure of every method: mean, interval and number of seeds, a row each."""
     head = ("votes", "method", "metric", "checkpoint", "tempered", "against", "seeds", "mean", "low", "high")
-    return _csv(
+    return csv_text(
         head,
         (
             (panel.votes, method, *_measure_fields(measure), len(panel.seeds), i.mean, i.low, i.high)
@@ -291,7 +291,7 @@ def scores_csv(comparison: Comparison) -> str:
 def seeds_csv(comparison: Comparison) -> str:
     """Every score of every run, a row each: what all other numbers are made of."""
     head = ("votes", "method", "seed", "run", "metric", "checkpoint", "tempered", "against", "value")
-    return _csv(
+    return csv_text(
         head,
         (
             (panel.votes, method, seed, run.name, *_measure_fields(measure), float(value))
@@ -309,7 +309,7 @@ def verdicts_csv(comparison: Comparison) -> str:
         *("votes", "metric", "checkpoint", "tempered", "first", "second", "difference", "low", "high"),
         *("p_differ", "p_same", "margin", "winner", "same", "verdict"),
     )
-    return _csv(head, ((panel.votes, *_verdict_fields(j, v).values()) for panel, j, v in _all_verdicts(comparison)))
+    return csv_text(head, ((panel.votes, *_verdict_fields(j, v).values()) for panel, j, v in _all_verdicts(comparison)))
 
 
 def to_json(comparison: Comparison) -> str:
@@ -388,7 +388,8 @@ def _strict(value: Any) -> Any:
     return value
 
 
-def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """For programs: every number so that it reads the same."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)

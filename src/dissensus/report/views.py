@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus import metrics
-from dissensus.evaluation import plain_probs
+from dissensus.evaluation import human_shares, plain_probs
 from dissensus.metrics import METRICS, entropy
 from dissensus.metrics.calibration import equal_mass
 from dissensus.records import StoredRun
@@ -168,9 +168,3 @@ def finite(runs: Sequence[StoredRun]) -> list[StoredRun]:
 def best_probs(run: StoredRun) -> Floats:
     """Predictions for the evaluation items at the best epoch."""
     return plain_probs(run, "best")
-
-
-def human_shares(run: StoredRun) -> Floats:
-    """What the annotators said of the evaluation items."""
-    counts = np.asarray(run.predictions["counts"], np.float64)
-    return counts / counts.sum(1, keepdims=True)

@@ -6,9 +6,10 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from dissensus.base.words import listed
 from dissensus.report.comparison import Comparison, Measure, Panel, Scores, learned_little
-from dissensus.report.phrases import listed
 from dissensus.report.rules import ALPHA, RULES
+from dissensus.stats.correction import rejected_in_order
 from dissensus.stats.student import p_not_worse
 
 RULE = RULES[0]  # KL, and what counts as the same
@@ -42,13 +43,14 @@ def votes_needed(comparison: Comparison) -> str | None:
 
 
 def _enough(few: Sequence[Panel], most: Panel, method: str, seeds: Collection[str]) -> str:
-    enough = most.votes
-    for panel in reversed(few):
-        lost = _lost(panel, most, method, seeds)
-        if not (len(lost) and p_not_worse(lost, RULE.margin) <= ALPHA):  # a run that diverged shows nothing, too
-            break
-        enough = panel.votes
-    return enough
+    downwards = [*reversed(few)]
+    p_values = (_p_not_worse(_lost(panel, most, method, seeds)) for panel in downwards)
+    return [most, *downwards][rejected_in_order(p_values, ALPHA)].votes
+
+
+def _p_not_worse(lost: Scores) -> float:
+    """Nothing is shown where there are no runs, nor where one has diverged."""
+    return p_not_worse(lost, RULE.margin) if len(lost) else np.nan
 
 
 def _lost(few: Panel, most: Panel, method: str, seeds: Collection[str]) -> Scores:

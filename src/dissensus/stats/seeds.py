@@ -8,6 +8,7 @@ import numpy as np
 
 from dissensus.base.errors import InputError
 from dissensus.base.streams import stream
+from dissensus.base.words import many
 from dissensus.stats.paired import EXACT_UP_TO, null_distribution
 from dissensus.stats.pairs import Alternative, as_alternative
 
@@ -51,12 +52,10 @@ def warning_for(seeds: int, tests: int = 1, alternative: Alternative = "two-side
         return None
     smallest = smallest_pvalue(seeds, alternative)
     side = "two-sided" if alternative == "two-sided" else "one-sided"
-    counted = "1 seed" if seeds == 1 else f"{seeds} seeds"
-    pairs = "1 pair" if seeds == 1 else f"{seeds} pairs"
     holm = f", which Holm over {tests} tests makes {min(1.0, tests * smallest):.3g}" if tests > 1 else ""
     return (
-        f"{counted} can never show a difference here: the smallest {side} p-value of {pairs} is {smallest:.3g}{holm}, "
-        f"and it must be below {alpha:g}. Use at least {fewest} seeds."
+        f"{many(seeds, 'seed')} can never show a difference here: the smallest {side} p-value of {many(seeds, 'pair')} "
+        f"is {smallest:.3g}{holm}, and it must be below {alpha:g}. Use at least {fewest} seeds."
     )
 
 

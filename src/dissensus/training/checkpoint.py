@@ -101,19 +101,11 @@ def _sum(run: dict[str, Any], history: list[dict[str, float]], tensors: Mapping[
 
 def load(path: str | os.PathLike[str], run: Mapping[str, Any]) -> Saved | None:
     """The checkpoint at this path, None where there is none yet; an error if it is damaged or another run's."""
-    require("safetensors", extra="train")
-    from safetensors import SafetensorError, safe_open
-
-    path = Path(path)
-    if not path.exists():
+    if not Path(path).exists():
         return None
     try:
-        with safe_open(path, "pt") as file:
-            about = {name: json.loads(value) for name, value in file.metadata().items()}
-            saved = Saved(about["run"], about["history"], {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
-        if "sum" in about and about["sum"] != _sum(saved.run, saved.history, saved.tensors):  # older ones have none
-            raise ValueError("its content is not what was written")
-    except (SafetensorError, OSError, KeyError, ValueError, AttributeError) as error:
+        saved = read(path)
+    except ValueError as error:
         raise InputError(f"{path} is no checkpoint, or damaged ({error}). Remove it to train from the start.") from None
     # A field that the recipe has got since then had its default.
     saved.run["recipe"] = asdict(Recipe()) | saved.run.get("recipe", {})
@@ -123,4 +115,20 @@ def load(path: str | os.PathLike[str], run: Mapping[str, Any]) -> Saved | None:
             f"{path} is the checkpoint of another run: its {' and '.join(other)} differ from those of this one. "
             "Remove it, or give this run a path of its own."
         )
+    return saved
+
+
+def read(path: str | os.PathLike[str]) -> Saved:
+    """What was saved there, whosever it is; ValueError where it is not what was written."""
+    require("safetensors", extra="train")
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as file:
+            about = {name: json.loads(value) for name, value in file.metadata().items()}
+            saved = Saved(about["run"], about["history"], {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, AttributeError) as error:
+        raise ValueError(str(error)) from None
+    if "sum" in about and about["sum"] != _sum(saved.run, saved.history, saved.tensors):  # older ones have none
+        raise ValueError("its content is not what was written")
     return saved

@@ -8,12 +8,28 @@ from typing import Any, TypeAlias, final
 import torch
 from torch import Tensor, nn
 
+from dissensus.base.errors import DissensusError
 from dissensus.training.inputs import Normalise
 from dissensus.training.learner import Learner
+from dissensus.training.memory import memory_ran_out
 
 Kind: TypeAlias = tuple[tuple[torch.Size, torch.dtype] | None, ...]
 
+
 WARM_UP = 3  # calls before a capture: cuDNN measures its algorithms, and libraries allocate their workspaces
+
+
+class NotRecorded(DissensusError):
+    """What a model does in a step can be done, but not recorded: it reads from the device on its way, say.
+
+    What was under way on the stream is lost; whoever meets this starts again in another lane, without graphs.
+    """
+
+    def __init__(self, why: BaseException) -> None:
+        first = str(why.__context__ or why).strip().partition("\n")[0]
+        super().__init__(
+            f"a step of this model cannot be recorded as a CUDA graph ({first}); going on without graphs, more slowly"
+        )
 
 
 @final
@@ -76,10 +92,14 @@ class Recording:
             function(*self.inputs)
         random_numbers.set_state(before)
         self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(
-            self.graph, pool=pool, stream=torch.cuda.current_stream(device), capture_error_mode="thread_local"
-        ):
-            self.output = function(*self.inputs)
+        stream = torch.cuda.current_stream(device)
+        try:
+            with torch.cuda.graph(self.graph, pool=pool, stream=stream, capture_error_mode="thread_local"):
+                self.output = function(*self.inputs)
+        except Exception as error:
+            if memory_ran_out(error):
+                raise
+            raise NotRecorded(error) from error
 
     def __call__(self, *arguments: Tensor | None) -> Tensor:
         for ours, given in zip(self.inputs, arguments, strict=True):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from time import monotonic
 from typing import Any
@@ -25,6 +26,7 @@ from dissensus.training.best import Best
 from dissensus.training.checkpoint import Checkpoint, Saved, identity, load, save
 from dissensus.training.checks import check_classes, check_finite, finite
 from dissensus.training.engine import Engine
+from dissensus.training.graphs import NotRecorded
 from dissensus.training.held_out import Logits, Watch
 from dissensus.training.inputs import checked, is_tokens, lengths_of, placed, prepare_by
 from dissensus.training.job import Inputs, Job, Row
@@ -106,6 +108,14 @@ def fit(
            [0.1, 0.9]])
     """
     job = Job(make_model, inputs, deliver, recipe, seed, held_out, select_on, progress, checkpoint, features)
+    try:
+        return _fit(job, engine, stop)
+    except NotRecorded as error:
+        warnings.warn(str(error), stacklevel=2)
+    return _fit(job, replace(engine, graph=False), stop)
+
+
+def _fit(job: Job, engine: Engine, stop: Callable[[], bool] | None) -> Fitted:
     run = Run(job, engine, Lane())
     for over in run.epochs():
         if over and stop is not None and stop():

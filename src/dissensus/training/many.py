@@ -7,13 +7,13 @@ from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-import torch
-
 from dissensus.base.errors import InputError
 from dissensus.training.engine import Engine
+from dissensus.training.graphs import NotRecorded
 from dissensus.training.job import Job
 from dissensus.training.lane import Lane
 from dissensus.training.loop import Fitted, Run, Stopped
+from dissensus.training.memory import memory_ran_out
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,13 @@ class Ended:
     job: Job
     fitted: Fitted | None
     error: Exception | None = None
+
+    def result(self) -> Fitted:
+        """What it gave; its error is raised."""
+        if self.fitted is None:
+            assert self.error is not None
+            raise self.error
+        return self.fitted
 
 
 def fit_many(
@@ -36,12 +43,7 @@ def fit_many(
     start several processes of one thread each, which is faster than one process of several.
     """
     numbered = (replace(job, tag=number) for number, job in enumerate(jobs))
-    found = {}
-    for ended in side_by_side(numbered, width, engine):
-        if ended.fitted is None:
-            assert ended.error is not None
-            raise ended.error
-        found[ended.job.tag] = ended.fitted
+    found = {ended.job.tag: ended.result() for ended in side_by_side(numbered, width, engine)}
     return [found[number] for number in sorted(found)]
 
 
@@ -56,7 +58,8 @@ def side_by_side(
 
     A job is taken when there is room for it. An error ends the run it happens in, and no other. Where GPU memory runs
     out, the run that it happened to starts again (from its checkpoint, if it has one) when there is room, fewer go side
-    by side from then on, and ``say`` is told so in a line.
+    by side from then on, and ``say`` is told so in a line. So it is where a model cannot be recorded as a CUDA graph:
+    its runs start again without one.
 
     ``stop`` is asked after every turn. When it says True, no further job is taken, every run under way goes on to the
     end of its epoch, writes its checkpoint, if it has one, and ends with :class:`~dissensus.training.Stopped`.
@@ -120,7 +123,12 @@ def _turn_by_turn(
                 idle.append(current.lane)
         except Exception as error:  # whatever it is, the other runs go on; the lane is not used again
             together = 1 + len(under_way) + len(idle)  # an idle lane keeps the memory of its learner
-            if not memory_ran_out(error):
+            if isinstance(error, NotRecorded):
+                if engine.graph:
+                    engine = replace(engine, graph=False)
+                    say(str(error))
+                again.append(current.job)
+            elif not memory_ran_out(error):
                 ended = Ended(current.job, None, error)
             elif together == 1:
                 ended = Ended(current.job, None, too_large(current.job))
@@ -145,17 +153,6 @@ def _turn_by_turn(
 def has_room(under_way: Collection[_UnderWay], width: int) -> bool:
     """Whether another run can start beside these. A CPU is busy with one."""
     return len(under_way) < width and all(current.run.device.type == "cuda" for current in under_way)
-
-
-def memory_ran_out(error: BaseException | None) -> bool:
-    """Whether an error is, or comes from, a lack of GPU memory: torch tells it in two ways, and one in the middle of a
-    capture brings others.
-    """
-    while error is not None:
-        if isinstance(error, torch.cuda.OutOfMemoryError) or "CUDA error: out of memory" in str(error):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def fewer(together: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,19 @@ def test_weights_wait_and_are_forgotten(tmp_path: Path) -> None:
 def test_damaged_weights_are_named(tmp_path: Path) -> None:
     models = Models(tmp_path)
     models.save("a", "best", nn.Linear(3, 2))
-    (tmp_path / "a" / "best.safetensors").write_bytes(b"\x00" * 20)
-    with pytest.raises(StoreError, match=r"best\.safetensors cannot be read .* the run is made again"):
-        models.load("a", "best")
+    path = tmp_path / "a" / "best.safetensors"
+    whole = path.read_bytes()
+    for damaged in (b"\x00" * 20, whole[:-4], whole[:-1] + bytes([whole[-1] ^ 1])):  # one bit is enough
+        path.write_bytes(damaged)
+        with pytest.raises(StoreError, match=r"best\.safetensors cannot be used .* the run is made again"):
+            models.load("a", "best")
+
+
+@pytest.mark.parametrize(("run", "weights"), [("b", "best"), ("a", "last")])
+def test_weights_of_another_run_are_refused(tmp_path: Path, run: str, weights: str) -> None:
+    models = Models(tmp_path)
+    models.save("a", "best", nn.Linear(3, 2))
+    (tmp_path / run).mkdir(exist_ok=True)
+    shutil.copy(tmp_path / "a" / "best.safetensors", tmp_path / run / f"{weights}.safetensors")
+    with pytest.raises(StoreError, match="it holds the weights of another run, or of another epoch"):
+        models.load(run, weights)

@@ -82,7 +82,7 @@ def test_times_come_from_runs_of_the_store(here: Reproduction) -> None:
     now = now_of(here, PLAIN, FEW, replace(FEW, seed=1))
     told = times(now, here.store)
     assert told.training == 15
-    assert told.source == "from 2 runs of the store that were made on NVIDIA H200"
+    assert told.source == "from 2 runs of the store made on NVIDIA H200"
     assert told.left(now) == (30, 2)  # what is looked for in the two has not been timed
 
 

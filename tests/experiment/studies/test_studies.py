@@ -108,7 +108,7 @@ def test_what_runs_say_is_read_again_each_time(tmp_path):
 
 
 def test_a_whole_encoder_needs_a_gpu(tmp_path, monkeypatch):
-    monkeypatch.setattr("dissensus.experiment.run.device", lambda: "cpu")
+    monkeypatch.setattr("dissensus.experiment.machine.device", lambda: "cpu")
     with pytest.raises(InputError, match=r"needs a CUDA GPU, .* --only transfer$"):
         carry_out(STUDIES["transfer-fine-tuned"], Given("fine-tuned"), tmp_path, "command", [0])
 

@@ -7,10 +7,9 @@ import pytest
 
 from dissensus.experiment.papers import Cell
 from dissensus.experiment.papers.evidence import Evidence
-from dissensus.metrics import Estimate
 from dissensus.report.figures import styled
 from dissensus.report.paper.drawing import LOOKS
-from dissensus.report.paper.figures import FIGURES, paper_figures
+from dissensus.report.paper.figures import FIGURES
 
 # how many of the paper's numbers each figure overlays
 OVERLAID = {"figure1": 16, "figure4": 4, "figure7": 1, "figure8": 2, "figure9": 4, "figure11": 1, "figure12": 2}
@@ -19,7 +18,7 @@ OVERLAID = {"figure1": 16, "figure4": 4, "figure7": 1, "figure8": 2, "figure9": 
 @pytest.fixture(scope="module")
 def drawn(whole, basins):
     with styled():
-        return dict(paper_figures(whole, basins, {"entropy_correlation": Estimate(0.54, 0.01)}))
+        return {place: draw(whole, basins) for place, draw in FIGURES.items()}
 
 
 def diamonds(figure):
@@ -59,6 +58,11 @@ def test_texts_tell_what_is_seen(drawn):
     assert "published 35.7" in drawn["figure8"].alt
 
 
+def test_what_people_reach_stands_where_models_are_compared_with_it(drawn):
+    told = [text.get_text() for ax in drawn["figure1"].figure.axes for text in ax.texts]
+    assert told == ["human ceiling 0.54"] * 2  # under either protocol
+
+
 def test_axes_are_named(drawn):
     for place, one in drawn.items():
         for ax in one.figure.axes:
@@ -72,14 +76,14 @@ def test_methods_keep_colours_and_markers_that_differ():
 
 def test_what_is_not_run_is_not_drawn(basins):
     for draw in FIGURES.values():
-        assert draw(Evidence({}, {}), basins, {}) is None
+        assert draw(Evidence({}, {}), basins) is None
 
 
 def test_one_seed_is_drawn_without_intervals(basins, make):
     cells = [cell for cell in basins.cells("published") if cell.seed == 0]
     evidence = make(cells)
     with styled():
-        drawn = dict(paper_figures(evidence, basins, {}))
+        drawn = {place: draw(evidence, basins) for place, draw in FIGURES.items()}
     assert drawn["figure1"] is not None
     assert drawn["figure9"] is None  # one seed makes no pair
     for one in drawn.values():
@@ -111,7 +115,7 @@ def test_a_run_that_diverged_does_not_spoil_the_rest(basins, whole):
     lost = {"epoch": [0, 1], "soft_nll": [2.0, np.nan]}
     rows = [{"cell": cells[0], **history}, {"cell": cells[1], **history}, {"cell": cells[2], **lost}]
     with styled():
-        drawn = FIGURES["figure8"](Evidence.from_rows(histories=rows), basins, {})
+        drawn = FIGURES["figure8"](Evidence.from_rows(histories=rows), basins)
     np.testing.assert_allclose(drawn.figure.axes[0].lines[0].get_ydata(), [2.0, 1.0])
 
 
@@ -120,8 +124,9 @@ def test_no_legend_is_wider_than_its_figure(basins, make, protocols):
     """Nor is it cut off while the runs of one protocol are there alone, and the figure is narrow."""
     cells = [cell for cell in basins.cells() if cell.protocol in protocols and cell.seed < 2]
     with styled():
-        for place, one in paper_figures(make(cells), basins, {}):
-            if one is not None:
+        evidence = make(cells)
+        for place, draw in FIGURES.items():
+            if (one := draw(evidence, basins)) is not None:
                 one.figure.draw_without_rendering()
                 for legend in one.figure.legends:
                     box = legend.get_window_extent()

@@ -108,7 +108,8 @@ def test_the_page_has_every_study_and_every_deviation(
         assert f'<section id="{one.name}">' in page
         assert f'href="studies/{one.name}.csv"' in page
         assert all(escape(signed(sentence)) in page for sentence in one.plain)
-        assert escape(one.made["made"][0]["command"]) in page
+        assert escape(one.made["made"][0]["command"]) in page  # as it was, by that commit
+        assert f"<code>dissensus reproduce soft-labels --only {one.name}</code>" in page  # as it is now
     told = read_beside("soft-labels")
     assert all(escape(one.what) in page for one in told.deviations)
     assert {one.kind for one in told.deviations} <= KINDS.keys()

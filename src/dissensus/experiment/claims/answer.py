@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from dissensus.base.words import many
+from dissensus.base.words import listed, many
 from dissensus.experiment.claims.claim import metric_title
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Judged, Ledger, Measured, Row
 from dissensus.experiment.claims.soft_labels_answer import soft_labels_answer
@@ -145,7 +145,8 @@ def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
     paper = read_paper(ledger.paper)
     planned, made = len(paper.cells()), len(evidence.runs)
     of = f" of {planned}" if made < planned and evidence.comparable(paper) else ""  # a smoke test is no part of them
-    runs = f"{made}{of} trainings, {many(len(seeds), 'seed')}" if seeds else "no training yet (B13 needs none)"
+    trainings = f"{made}{of} trainings" if of else many(made, "training")
+    runs = f"{trainings}, {many(len(seeds), 'seed')}" if seeds else "no training yet (B13 needs none)"
     return f"Of the paper's claims, {counts}: from {runs}, one data set and one architecture, with simulated few votes."
 
 
@@ -175,14 +176,14 @@ def _verdicts(rows: Iterable[Row]) -> str:
     verdicts.append(f"{counted[UNDECIDED]} undecided")
     if open_ := counted.total() - sum(counted[verdict] for verdict in JUDGED):
         verdicts.append(f"{open_} not judged")
-    return f"{', '.join(verdicts[:-1])} and {verdicts[-1]}"
+    return listed(verdicts)
 
 
 def _by(ledger: Ledger, row: Row) -> str:
     """Which row it is, and which other views say otherwise, or nothing yet."""
     others = [other for view in COUNTED if (other := ledger.row(row.claim, view)).verdict != row.verdict]
     told = [f"{_SHORT[other.view]}: {other.standing}" for other in others if row.verdict != UNDECIDED]
-    return "; ".join([f"{row.claim}, {row.protocol} protocol, {row.seeds} seeds", *told])
+    return "; ".join([f"{row.claim}, {row.protocol} protocol, {many(row.seeds, 'seed')}", *told])
 
 
 def _count(part: Judged, verdict: str) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.experiment.papers import Evidence
 from dissensus.metrics import METRICS
+from dissensus.stats.correction import rejected_in_order
 from dissensus.stats.student import p_not_worse
 
 ALPHA = 0.05
@@ -41,17 +43,15 @@ def votes_enough(
     Of several protocols, their mean by seed. The order is fixed before, so the tests need no correction: a number of
     votes is only tested where all larger ones were enough.
     """
-    found: int | str | None = "all"
-    p: dict[int, float] = {}
-    for number in sorted(votes, reverse=True):
-        lost = _lost(evidence, metric, protocols, method, number, checkpoint)
-        if len(lost) < seeds:
-            return Enough(metric, margin, None, p)
-        p[number] = float(f"{p_not_worse(lost, margin):.6g}")
-        if p[number] > ALPHA:
-            break
-        found = number
-    return Enough(metric, margin, found, p)
+    downwards = sorted(votes, reverse=True)
+    lost = [_lost(evidence, metric, protocols, method, number, checkpoint) for number in downwards]
+    whole = takewhile(lambda one: len(one) >= seeds, lost)
+    p = [float(f"{p_not_worse(one, margin):.6g}") for one in whole]
+    shown = rejected_in_order(p, ALPHA)
+    tested = dict(zip(downwards, p[: shown + 1], strict=False))
+    if shown == len(p) < len(downwards):  # the next one is still to be made
+        return Enough(metric, margin, None, tested)
+    return Enough(metric, margin, downwards[shown - 1] if shown else "all", tested)
 
 
 def _lost(

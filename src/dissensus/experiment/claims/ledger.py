@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -14,6 +13,7 @@ from typing import Any, Literal
 
 from dissensus.base.errors import InputError, StoreError, unknown
 from dissensus.base.files import written_whole
+from dissensus.base.words import many
 from dissensus.experiment.claims.claim import metric_title
 
 Verdict = Literal["supported", "contradicted", "undecided"]
@@ -158,7 +158,7 @@ class Row:
     def sentence(self) -> str:
         """The whole row: what was published, what was measured on how many seeds and how, the verdict and why."""
         epoch = "the last epoch" if self.checkpoint == "last" else "the best epoch"
-        seeds = f", {self.seeds} seeds" if self.seeds else ""
+        seeds = f", {many(self.seeds, 'seed')}" if self.seeds else ""
         return (
             f"{self.claim}, {self.title}. Published: {self.published}. "
             f"Measured ({self.protocol} protocol, {epoch}{seeds}): {self.measured}. "
@@ -187,15 +187,6 @@ class Ledger:
         """The rows of a view, in the order of the claims."""
         return [row for row in self.rows if row.view == view]
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> Ledger:
-        """What :meth:`to_json` wrote."""
-        told = json.loads(text)
-        return cls(told["paper"], tuple(_row(row) for row in told["rows"]))
-
     def to_csv(self) -> str:
         """A line a cell, with its part, claim and view; one line for a part without cells."""
         text = io.StringIO()
@@ -214,10 +205,9 @@ class Ledger:
         return cls(lines[0]["paper"], tuple(rows))
 
     def write(self, folder: str | os.PathLike[str]) -> None:
-        """``ledger.csv`` and ``ledger.json``: the same content, the same bytes."""
-        for name, text in (("ledger.csv", self.to_csv()), ("ledger.json", self.to_json())):
-            with written_whole(Path(folder) / name) as part:
-                part.write_text(text, "utf-8", newline="\n")
+        """``ledger.csv``: the same rows, the same bytes."""
+        with written_whole(Path(folder) / "ledger.csv") as part:
+            part.write_text(self.to_csv(), "utf-8", newline="\n")
 
 
 _OF_ROW = ["claim", "title", "ours", "places", "view", "protocol", "checkpoint", "verdict", "reason"]
@@ -264,13 +254,6 @@ def _lines(paper: str, row: Row) -> Iterator[dict[str, Any]]:
 
 def _text(value: Any) -> str:
     return "" if value is None else repr(value) if isinstance(value, float) else str(value)
-
-
-def _row(told: Mapping[str, Any]) -> Row:
-    parts = tuple(
-        Judged(**{**part, "cells": tuple(Measured(**cell) for cell in part["cells"])}) for part in told["parts"]
-    )
-    return Row(**{**told, "places": tuple(told["places"]), "parts": parts})
 
 
 def _row_of(lines: list[dict[str, str]]) -> Row:

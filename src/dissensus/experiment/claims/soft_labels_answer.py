@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from dissensus.base.words import listed
 from dissensus.experiment.claims.claim import metric_title, read_claims
 from dissensus.experiment.claims.decide import combined
 from dissensus.experiment.claims.enough import Enough, votes_enough
@@ -31,7 +32,7 @@ def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
         _told(ledger, "S4", "soft labels overfit less"),
         _hard_delivery(ledger),
         votes_sentence(evidence),
-        _how_sure(ledger, evidence),
+        _how_sure(evidence),
     ]
 
 
@@ -152,7 +153,7 @@ def votes_sentence(evidence: Evidence, method: str = "soft") -> str:
     return (
         f"Votes to pay for: {_votes(most)} an item. More, up to a hundred, gain a model that is trained on {method} "
         f"labels ({', '.join(sets)}) less than {margins} "
-        f"({', '.join(told[:-1])} and {told[-1]} are enough). With all votes it has {', '.join(levels)}: where that is "
+        f"({listed(told)} are enough). With all votes it has {', '.join(levels)}: where that is "
         f"poor, few votes are enough because more cannot help.{beside if without else ''}"
     )
 
@@ -169,7 +170,7 @@ def _votes(number: int | str | None) -> str:
     return "1 vote" if number == 1 else f"{number} votes"
 
 
-def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
+def _how_sure(evidence: Evidence) -> str:
     protocols = list(dict.fromkeys(cell.protocol for cell in evidence.runs.values()))
     if not protocols:
         return "How sure all that is: nothing was run yet."

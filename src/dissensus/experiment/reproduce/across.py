@@ -14,6 +14,7 @@ from dissensus.diagnostics.cam_stability import cam_stability
 from dissensus.diagnostics.findings import estimated
 from dissensus.diagnostics.shared_items import shared_items
 from dissensus.diagnostics.similarity import LEAST_ITEMS, debiased_cka, linear_cka
+from dissensus.evaluation import human_shares
 from dissensus.experiment.papers import Cell, Finding
 from dissensus.metrics import most_disputed
 from dissensus.records import Slice, StoredRun
@@ -53,8 +54,7 @@ def _maps(run: StoredRun, other: StoredRun, here: Indices, there: Indices, check
     name = f"{checkpoint}_maps"
     if name not in run.predictions or name not in other.predictions:
         return
-    counts = run.predictions["counts"][here]
-    disputed = most_disputed(counts / counts.sum(1, keepdims=True))
+    disputed = most_disputed(human_shares(run)[here])
     a, b = run.predictions[name][here], other.predictions[name][there]
     slices: dict[Slice, Indices] = {"all": np.arange(len(here)), "disputed": disputed}
     for part, index in slices.items():

@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.base.errors import InputError
 from dissensus.diagnostics.proposition import proposition_deviation
-from dissensus.evaluation import plain_probs, records_of
+from dissensus.evaluation import human_shares, plain_probs, records_of
 from dissensus.experiment.papers import Cell, Curve, Evidence, Finding, Line
 from dissensus.experiment.reproduce.across import across_seeds
 from dissensus.experiment.reproduce.gains import Gains
@@ -77,7 +77,7 @@ def _of_run(cell: Cell, run: StoredRun, of: Reproduction) -> Found:
     for one in run.diagnostics():
         if one.weights and one.other not in of.looks:  # lines between runs are told below, from one end to the other
             yield _finding(run.name, one)
-    human = run.predictions["counts"] / run.predictions["counts"].sum(1, keepdims=True)
+    human = human_shares(run)
     for checkpoint in CHECKPOINTS:
         if np.isfinite(run.predictions[f"{checkpoint}_logits"]).all():
             yield from _at(checkpoint, cell, run, human, of)

@@ -15,14 +15,13 @@ from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.diagnostics.sparse_target import Relation, sparse_target
 from dissensus.experiment.papers import Cell, Curve, Finding, Line, Paper
 from dissensus.experiment.papers.evidence import Slice, Where
-from dissensus.experiment.parts import given_votes, parts
+from dissensus.experiment.parts import given_votes, parts, sparse_targets
 from dissensus.experiment.reproduce.plans import TEST
 from dissensus.metrics import soft_nll, softmax
 from dissensus.records import StoredRun
 from dissensus.records.record import Checkpoint
-from dissensus.votes import Votes
 
-Rows = NDArray[np.float64]
+Rows = NDArray[np.floating]
 
 
 class Gains:
@@ -45,12 +44,11 @@ class Gains:
         self, cell: Cell, run: StoredRun, soft: StoredRun, checkpoint: Checkpoint
     ) -> Iterator[Finding | Line]:
         """On those that have so many votes, with a target drawn from theirs as those of the training items were."""
-        counts = run.predictions["counts"]
-        enough = np.flatnonzero(counts.sum(1) >= cell.votes)
-        votes = Votes.from_counts(counts[enough])
-        sparse = getattr(votes, self.paper.protocols[cell.protocol].draw)(cell.votes, seed=cell.seed).frequencies()
+        assert cell.votes != "all"
+        draw = self.paper.protocols[cell.protocol].draw
+        enough, sparse, full = sparse_targets(run.predictions["counts"], cell.votes, draw, cell.seed)
         logits = [one.predictions[f"{checkpoint}_logits"][enough] for one in (soft, run)]
-        yield from _related(run, soft, checkpoint, "evaluation", sparse, votes.frequencies(), logits)
+        yield from _related(run, soft, checkpoint, "evaluation", sparse, full, logits)
 
     def _on_training_items(
         self, cell: Cell, run: StoredRun, soft: StoredRun, checkpoint: Checkpoint

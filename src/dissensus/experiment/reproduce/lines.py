@@ -12,16 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dissensus.base.errors import StoreError, require
-from dissensus.base.files import written_whole
+from dissensus.base.errors import StoreError
 from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.experiment.plan import Plan
 from dissensus.records import RunStore
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 FOLDER = ".models"  # in a store
 
@@ -37,26 +36,25 @@ class Models:
         return cls(store.path / FOLDER)
 
     def save(self, run: str, weights: str, model: nn.Module) -> None:
-        require("safetensors", extra="train")
-        from safetensors.torch import save_file
+        from dissensus.training.checkpoint import Saved, save
 
-        with written_whole(self._path(run, weights)) as part:
-            save_file({name: value.contiguous() for name, value in model.state_dict().items()}, part)
+        save(self._path(run, weights), Saved(_whose(run, weights), [], model.state_dict()))
 
-    def load(self, run: str, weights: str) -> dict[str, Any] | None:
-        """None where they are not here."""
-        require("safetensors", extra="train")
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
+    def load(self, run: str, weights: str) -> dict[str, Tensor] | None:
+        """None where they are not here; an error where they are damaged, or those of another run."""
+        from dissensus.training.checkpoint import read
 
         path = self._path(run, weights)
         if not path.exists():
             return None
         try:
-            return load_file(path)
-        except (OSError, SafetensorError) as error:
-            why = f"{path} cannot be read ({error}). Delete it, and the run is made again."
+            saved = read(path)
+            if saved.run != _whose(run, weights):
+                raise ValueError("it holds the weights of another run, or of another epoch")
+        except ValueError as error:
+            why = f"{path} cannot be used ({error}). Delete it, and the run is made again."
             raise StoreError(why) from None
+        return saved.tensors
 
     def has(self, run: str) -> bool:
         return all(self._path(run, weights).exists() for weights in ("best", "last"))
@@ -69,6 +67,10 @@ class Models:
 
     def _path(self, run: str, weights: str) -> Path:
         return self.folder / run / f"{weights}.safetensors"
+
+
+def _whose(run: str, weights: str) -> dict[str, str]:
+    return {"run": run, "weights": weights}
 
 
 @dataclass(frozen=True)

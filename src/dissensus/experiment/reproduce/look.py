@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.diagnostics.findings import correlated, estimated
+from dissensus.experiment.machine import device, threads
 from dissensus.experiment.pairs import LAST_BLOCK
 from dissensus.experiment.papers import Cell, Finding, Paper
 from dissensus.experiment.plan import Plan
@@ -225,16 +226,17 @@ def _line(
 ) -> Found:
     """With stale and with reset batch-norm statistics, and with the units of the other model put in order."""
     from dissensus.diagnostics.alignment import aligned
-    from dissensus.diagnostics.barrier import barrier, barrier_with_reset_statistics
+    from dissensus.diagnostics.barrier import barrier, barrier_with_reset_statistics, has_statistics
 
     given = {"points": effort.points, "chunk": effort.chunk}
     found = {"barrier": barrier(subject.model, other, inputs, subject.human, **given)}
-    if _has_statistics(subject.model):
+    if has_statistics(subject.model):
         found["barrier_reset"] = barrier_with_reset_statistics(
             subject.model, other, inputs, subject.human, train, **given
         )
         if ordered:
-            with _all_threads():
+            # half a minute of one core for a ResNet-18, while a GPU waits
+            with threads(os.cpu_count() or 1) if device() == "cuda" else nullcontext():
                 renamed = aligned(other, to=subject.model)
             found["barrier_aligned"] = barrier_with_reset_statistics(
                 subject.model, renamed, inputs, subject.human, train, **given
@@ -242,25 +244,6 @@ def _line(
     for name, line in found.items():
         yield estimated(name, line.height, line.standard_error, len(inputs), weights=weights, other=run)
         yield Kept(f"{name}_{run}", line.losses.astype(np.float32), weights)
-
-
-def _has_statistics(model: Any) -> bool:
-    from torch.nn.modules.batchnorm import _BatchNorm
-
-    return any(isinstance(module, _BatchNorm) and module.running_mean is not None for module in model.modules())
-
-
-@contextmanager
-def _all_threads() -> Iterator[None]:
-    """To put the units of a ResNet-18 in order takes half a minute of one core, while a GPU waits."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(os.cpu_count() or before if torch.cuda.is_available() else before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _half(array: NDArray[Any]) -> NDArray[np.float16]:

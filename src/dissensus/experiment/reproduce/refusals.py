@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dissensus.base.errors import InputError
 from dissensus.base.words import many
+from dissensus.experiment.machine import device
 from dissensus.experiment.reproduce.reproduction import Reproduction
 from dissensus.experiment.reproduce.several import Several
 from dissensus.experiment.reproduce.standing import Standing
-from dissensus.experiment.run import device
 
 
 def refuse_without_gpu(of: Reproduction | Several, now: Standing) -> None:

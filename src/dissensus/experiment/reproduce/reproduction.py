@@ -8,10 +8,10 @@ from functools import cached_property
 from itertools import groupby
 
 from dissensus.base.arrays import Labels
-from dissensus.base.errors import InputError, unknown
+from dissensus.base.errors import InputError
 from dissensus.base.words import run_in_words
 from dissensus.datasets import Dataset
-from dissensus.experiment.chosen import places_of
+from dissensus.experiment.chosen import refuse_unknown
 from dissensus.experiment.events import Event, Progress
 from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.experiment.plan import Plan
@@ -79,10 +79,7 @@ class Reproduction:
         With them come those that lie at the other ends of their lines, since a seed's lines are drawn together.
         """
         experiments = self.paper.of(protocol)
-        names = places_of(self.paper)
-        for name in only:
-            if name not in names:
-                raise InputError(unknown("table, figure or experiment", name, names))
+        refuse_unknown(self.paper, only)
         cells = [
             cell
             for one in experiments

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.datasets import Dataset
-from dissensus.experiment.chosen import places_of
+from dissensus.experiment.chosen import refuse_unknown
 from dissensus.experiment.defaults import Defaults, defaults_for
 from dissensus.experiment.events import Progress
 from dissensus.experiment.papers import SMOKE_SEEDS, Cell, Evidence, Paper, Protocol
@@ -72,10 +72,7 @@ class Several:
         self, only: Sequence[str] = (), protocol: str | None = None, seeds: Collection[int] | None = None
     ) -> list[Cell]:
         """The trainings of these tables, figures or experiments; of all, where none is named."""
-        names = places_of(self.paper)
-        for name in only:
-            if name not in names:
-                raise InputError(unknown("table, figure or experiment", name, names))
+        refuse_unknown(self.paper, only)
         found = []
         for name, part in self.parts.items():
             feeds = {place for one in part.paper.experiments for place in (one.name, *one.feeds)}
@@ -128,13 +125,7 @@ class Several:
                 one = Outcome((), (), (), tuple(here.plans[cell].name for cell in here.left))
             else:
                 one = part.carry_out(here, budget=left, jobs=jobs, width=width, progress=progress, say=say)
-            made = Outcome(
-                made.done + one.done,
-                made.skipped + one.skipped,
-                made.failed + one.failed,
-                made.left + one.left,
-                begun=made.begun or one.begun,
-            )
+            made = made.and_then(one)
         return made
 
     def collect(self) -> Evidence:

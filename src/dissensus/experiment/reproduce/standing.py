@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from dissensus.base.errors import StoreError
+from dissensus.base.words import many
 from dissensus.experiment.budget import kind_of
 from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.experiment.plan import Plan
@@ -130,7 +131,7 @@ def times(standing: Standing, store: RunStore, measured: Path = MEASURED) -> Tim
     return Times(
         median(training for training, _, _ in made),
         {look: median(seconds) for look, seconds in by_look.items()},
-        f"from {len(made)} runs of the store that were made on {device}",
+        f"from {many(len(made), 'run')} of the store made on {device}",
     )
 
 

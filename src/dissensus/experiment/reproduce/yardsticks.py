@@ -9,7 +9,7 @@ from typing import get_args
 
 import numpy as np
 
-from dissensus.evaluation import plain_probs, tempered_probs
+from dissensus.evaluation import human_shares, plain_probs, tempered_probs
 from dissensus.experiment.papers import Finding
 from dissensus.metrics import METRICS, ceiling, corrected_ceiling, entropy_gap, most_disputed
 from dissensus.records import StoredRun
@@ -32,7 +32,7 @@ def yardsticks(run: StoredRun, all_of_them: bool) -> Iterator[Finding]:
     yield Finding(run.name, "majority_class", float(np.bincount(labels).max()) / len(labels))
     if not all_of_them:
         return
-    human = counts / counts.sum(1, keepdims=True)
+    human = human_shares(run)
     divisible = counts[counts.sum(1) > 1]
     guesses = {"uniform": np.full(human.shape, 1 / human.shape[1]), "shares": np.tile(human.mean(0), (len(human), 1))}
     for name in OF:
@@ -50,8 +50,7 @@ def entropy_gaps(run: StoredRun) -> Iterator[Finding]:
 
     On all items it is one of the metrics.
     """
-    counts = run.predictions["counts"]
-    human = counts / counts.sum(1, keepdims=True)
+    human = human_shares(run)
     disputed = most_disputed(human)
     for checkpoint in get_args(Checkpoint):
         if np.isfinite(run.predictions[f"{checkpoint}_logits"]).all():

@@ -70,7 +70,7 @@ def carry_out(
 
 
 def _need_gpu(study: Study) -> None:
-    from dissensus.experiment.run import device
+    from dissensus.experiment.machine import device
 
     if device() == "cpu":
         raise InputError(

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from dissensus.evaluation.score import plain_probs, tempered_probs
+from dissensus.evaluation import human_shares, plain_probs, tempered_probs
 from dissensus.experiment.studies.finding import BEYOND_CLASS, Contrast, Finding, class_doubt, in_words
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
@@ -46,8 +46,7 @@ def make(given: Given) -> OneSeed:
 
 
 def _rows(run: StoredRun) -> Iterator[Score]:
-    plan, said = run.plan, run.predictions
-    human, labels = said["counts"] / said["counts"].sum(1, keepdims=True), said["labels"]
+    plan, human, labels = run.plan, human_shares(run), run.predictions["labels"]
     for checkpoint in CHECKPOINTS:
         for tempered, probs_of in ((False, plain_probs), (True, tempered_probs)):
             probs = probs_of(run, checkpoint)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.files import written_whole
+from dissensus.base.words import listed
 from dissensus.experiment.studies.score import Scores
 from dissensus.metrics import METRICS
 from dissensus.stats import equivalence, holm, paired_bootstrap, wilcoxon
@@ -131,20 +132,16 @@ def in_words(
         beside = "; ".join(filter(None, (more, number)))
         said.setdefault(TOO_LITTLE if one.doubt else words(one), []).append(f"{name} ({beside})" if beside else name)
     learnt_little = said.pop(TOO_LITTLE, [])
-    lines = [f"{what} on {_listed(places)}" for what, places in said.items()]
+    lines = [f"{what} on {listed(places)}" for what, places in said.items()]
     if learnt_little:
         many = f"the other {len(learnt_little)}" if said else f"any of {len(learnt_little)}"
-        lines.append(f"{TOO_LITTLE} on {_listed(learnt_little) if len(learnt_little) < 3 else many}")
+        lines.append(f"{TOO_LITTLE} on {listed(learnt_little) if len(learnt_little) < 3 else many}")
     return "; ".join(lines)
 
 
 def _spread(one: Finding) -> str:
     small = ", within the margin" if one.side and one.same else ""
     return f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]{small}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def decide(contrasts: Sequence[Contrast], metric: str, tempered: bool = False) -> list[Finding]:

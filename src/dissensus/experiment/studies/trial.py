@@ -16,11 +16,10 @@ from dissensus.base.arrays import Labels, Simplex
 from dissensus.datasets import Dataset
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.defaults import defaults_for
-from dissensus.experiment.parts import Parts, parts, reference_labels
+from dissensus.experiment.parts import Parts, aim_of, parts, reference_labels
 from dissensus.experiment.studies.finding import BEYOND_CLASS, BEYOND_SHARES
 from dissensus.experiment.studies.score import Score
 from dissensus.metrics import METRICS, fit_temperature, softmax
-from dissensus.targets import TARGETS
 from dissensus.training import Recipe
 from dissensus.votes import Votes
 
@@ -66,7 +65,7 @@ class Setting:
 
     def make(self, data: Dataset) -> Callable[[], nn.Module]:
         """A factory of fresh models for data that are seen so."""
-        from dissensus.experiment.run import device
+        from dissensus.experiment.machine import device
         from dissensus.experiment.seen import factory
 
         make = factory(self.model, data, self.encoder)
@@ -141,19 +140,18 @@ def trial(
     The split follows from the data and the seed alone, so that all arms of a seed share it. Items without a vote do
     not train. ``make`` is a factory of models that do not begin afresh.
     """
-    from dissensus.experiment.run import one_thread
+    from dissensus.experiment.machine import one_thread
     from dissensus.training import fit
 
     split = parts(data, TEST, SELECT, seed)
     train, select = (part[votes.votes_per_item[part] > 0] for part in (split.train, split.select))
     given, chosen_by = votes.take(train), votes.take(select).frequencies()
-    source = given if target == "shares" else TARGETS[target](given)
     arm = METHODS[method]
     with one_thread():
         fitted = fit(
             make or how.make(data),
             data.array[train],
-            DELIVERIES[arm.delivery](source, seed=seed),
+            DELIVERIES[arm.delivery](aim_of(given, target), seed=seed),
             replace(how.recipe, **arm.recipe),
             seed=seed,
             held_out=(data.array[split.evaluation], data.votes.take(split.evaluation).frequencies()),

@@ -29,8 +29,8 @@ def banner(judged: Judgement) -> str:
 
 def write_page(judged: Judgement, folder: str | os.PathLike[str], notes: Sequence[Note] = ()) -> Path:
     """The page on a paper, whichever it is; ``notes`` are what explains differences from the published numbers."""
-    told: dict[str, Any] = {"answer": judged.answer, "rules": judged.rules, "notes": notes, "banner": banner(judged)}
+    told: dict[str, Any] = {"answer": judged.answer, "rules": judged.rules, "banner": banner(judged)}
     found = judged.evidence, judged.ledger, judged.tried
     if judged.paper.name == "soft-labels":
         return write_soft_labels_page(*found, folder, **told, enough=judged.enough, studies=judged.studies)
-    return write_paper_page(*found, folder, **told)
+    return write_paper_page(*found, folder, **told, notes=notes)

@@ -23,6 +23,15 @@ class Coverage:
     done: int
     wanted: int
 
+    @property
+    def partly(self) -> str:
+        """What stands below numbers of some of the runs; nothing where all are made.
+
+        >>> Coverage(3, 10).partly
+        'Not complete: 3 of 10 runs.'
+        """
+        return f"Not complete: {self.done} of {self.wanted} runs." if self.done < self.wanted else ""
+
     def __str__(self) -> str:
         if self.done < self.wanted:
             return f"not run yet: {self.done} of {self.wanted} runs"

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dissensus.base.words import many
 from dissensus.report.paper.grid import (
     SLICES,
     Box,
@@ -49,7 +50,7 @@ def matrix(
             found = [measured(evidence, subject) for subject in subjects]
             most = max(len(one.seeds) for one in found)
             boxes = [box(one, digits_of(s.metric), expected=most) for s, one in zip(subjects, found, strict=True)]
-            made.append(Line(group, f"{line}, {most} seeds" if line else f"{most} seeds", tuple(boxes)))
+            made.append(Line(group, ", ".join(filter(None, (line, many(most, "seed")))), tuple(boxes)))
             records += [record(one, **asdict(s)) for s, one in zip(subjects, found, strict=True) if one]
     made = [line for line in made if filled([line])]
     used = [i for i in range(len(columns)) if any(line.boxes[i].text != "–" for line in made)]
@@ -75,7 +76,7 @@ def temperature(evidence: Evidence, metric: str, protocol: str, checkpoint: str)
             found = [measured(evidence, base(method=method, votes=k, tempered=tempered)) for k in votes]
             most = max((len(one.seeds) for one in found), default=0)
             boxes = tuple(box(one, digits, expected=most) for one in found)
-            lines.append(Line(method, f"{said}, {most} seeds", boxes))
+            lines.append(Line(method, f"{said}, {many(most, 'seed')}", boxes))
             for k, one in zip(votes, found, strict=True):
                 shared = asdict(base(method=method, votes=k, tempered=tempered))
                 gain, p, adjusted = gains[tempered].get((method, k), (None, None, None))

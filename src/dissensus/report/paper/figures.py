@@ -5,13 +5,14 @@ Each function takes the evidence and the paper, and draws; None where nothing of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.metrics import Estimate
+from dissensus.base.words import listed
 from dissensus.report.figures import FAINT, HAIR, sheet
+from dissensus.report.paper.beside import read_beside
 from dissensus.report.paper.drawing import (
     BESIDE,
     BLACK,
@@ -30,15 +31,12 @@ from dissensus.report.paper.drawing import (
 )
 from dissensus.report.paper.grid import title_of
 from dissensus.report.paper.measured import Measured, Subject, measured
-from dissensus.report.phrases import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dissensus.experiment.papers import Paper
     from dissensus.experiment.papers.evidence import Evidence
-
-References = Mapping[str, Estimate]
 
 SWEEP = ("soft", "sls", "multipass", "deterministic-control")
 HARD = SWEEP[1:]
@@ -47,7 +45,7 @@ PROTOCOLS = ("published", "audited")
 PAIR = ("sls", "soft")
 
 
-def sweep(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def sweep(evidence: Evidence, paper: Paper) -> Drawn | None:
     """1: soft NLL, accuracy and entropy correlation by the number of votes an item."""
     metrics = ("soft_nll", "accuracy", "entropy_correlation")
     found = {
@@ -78,8 +76,8 @@ def sweep(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | Non
                     for i, k in enumerate(votes):
                         told = _published(paper, "table1", method, metric, votes=k)
                         draw_published(ax, i + offset, told, LOOKS[method])
-            if metric == "entropy_correlation" and metric in ceilings:
-                _told(ax, f"human ceiling {ceilings[metric].mean:.2f}")
+            if metric == "entropy_correlation":
+                _told(ax, f"human ceiling {read_beside(paper.name).ceilings[metric].mean:.2f}")
             ax.set_xticks(range(len(votes)), [str(k) for k in votes])
             ax.set_xlabel("votes an item")
             ax.set_title(f"{title_of(metric)}, {protocol} protocol")
@@ -159,19 +157,19 @@ def _gain_figure(evidence: Evidence, name: str, part: str, words: str) -> Drawn 
     )
 
 
-def gain_by_js(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def gain_by_js(evidence: Evidence, paper: Paper) -> Drawn | None:
     return _gain_figure(evidence, "js", "all", "Jensen-Shannon distance")
 
 
-def gain_by_l1(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def gain_by_l1(evidence: Evidence, paper: Paper) -> Drawn | None:
     return _gain_figure(evidence, "l1", "all", "L1 distance")
 
 
-def gain_disputed(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def gain_disputed(evidence: Evidence, paper: Paper) -> Drawn | None:
     return _gain_figure(evidence, "l1", "disputed", "L1 distance")
 
 
-def reliability(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def reliability(evidence: Evidence, paper: Paper) -> Drawn | None:
     """3: smooth reliability diagrams."""
     shown = {
         protocol: {
@@ -211,7 +209,7 @@ def reliability(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn
     )
 
 
-def resampling(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def resampling(evidence: Evidence, paper: Paper) -> Drawn | None:
     """4: what it costs to hold a drawn label for several epochs."""
     holds = (1, 5, 10, 50)
     found = {hold: measured(evidence, Subject("soft_nll", "sls", hold=hold)) for hold in holds}
@@ -240,7 +238,7 @@ def resampling(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn 
     )
 
 
-def gradient_variance(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def gradient_variance(evidence: Evidence, paper: Paper) -> Drawn | None:
     """7: the variance of the last layer's gradient over drawn labels, by annotator entropy."""
     found = {
         method: one
@@ -272,7 +270,7 @@ def gradient_variance(evidence: Evidence, paper: Paper, ceilings: References) ->
     )
 
 
-def dynamics(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def dynamics(evidence: Evidence, paper: Paper) -> Drawn | None:
     """8: how early SLS and soft labels get where they end."""
     found = {}
     for method in PAIR:
@@ -316,7 +314,7 @@ def dynamics(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | 
     )
 
 
-def cam_stability(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def cam_stability(evidence: Evidence, paper: Paper) -> Drawn | None:
     """9: do models of two seeds look at the same places?"""
     panels = {"all items": "all", "most disputed items": "disputed"}
     return _agreement(
@@ -328,7 +326,7 @@ def cam_stability(evidence: Evidence, paper: Paper, ceilings: References) -> Dra
     )
 
 
-def cka(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def cka(evidence: Evidence, paper: Paper) -> Drawn | None:
     """12: do models of two seeds represent items alike?"""
     panels = {"linear CKA": "cka", "linear CKA, debiased": "debiased_cka"}
     subjects = {words: Subject(metric, "") for words, metric in panels.items()}
@@ -362,7 +360,7 @@ def _agreement(evidence: Evidence, paper: Paper, place: str, panels: Mapping[str
     )
 
 
-def brier(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def brier(evidence: Evidence, paper: Paper) -> Drawn | None:
     """10: the parts of the Brier score."""
     parts = {"brier_reliability": "reliability ↓", "brier_resolution": "resolution ↑", "brier": "Brier score ↓"}
     found = {
@@ -395,7 +393,7 @@ def brier(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | Non
     )
 
 
-def barrier(evidence: Evidence, paper: Paper, ceilings: References) -> Drawn | None:
+def barrier(evidence: Evidence, paper: Paper) -> Drawn | None:
     """11: the loss on the line between two models, with controls of one method."""
     pairs = {("sls", "soft"): "sls to soft", ("sls", "sls+reorder"): "sls to sls again",
              ("soft", "soft+reorder"): "soft to soft again"}  # fmt: skip
@@ -470,7 +468,7 @@ def _also(told: float | None) -> str:
     return "" if told is None else f", published {told:g}"
 
 
-FIGURES: dict[str, Callable[[Evidence, Paper, References], Drawn | None]] = {
+FIGURES: dict[str, Callable[[Evidence, Paper], Drawn | None]] = {
     "figure1": sweep,
     "figure2": gain_by_js,
     "figure3": reliability,
@@ -484,9 +482,3 @@ FIGURES: dict[str, Callable[[Evidence, Paper, References], Drawn | None]] = {
     "figure11": barrier,
     "figure12": cka,
 }
-
-
-def paper_figures(evidence: Evidence, paper: Paper, ceilings: References) -> Iterator[tuple[str, Drawn | None]]:
-    """All twelve in the paper's order; draw them inside :func:`dissensus.report.figures.styled`."""
-    for place, draw in FIGURES.items():
-        yield place, draw(evidence, paper, ceilings)

@@ -14,7 +14,7 @@ from dissensus.base.words import many
 from dissensus.diagnostics.registry import DIAGNOSTICS
 from dissensus.metrics import METRICS
 from dissensus.report.paper.measured import Measured, higher_is_better
-from dissensus.report.tables import number
+from dissensus.report.tables import heading, number
 from dissensus.stats import Interval
 
 TITLES = {
@@ -84,6 +84,15 @@ def _plain(value: Any) -> Any:
     return "" if value is None else value
 
 
+def called(place: str) -> str:
+    """A table or figure as it is spoken of.
+
+    >>> called("table10"), called("figure2")
+    ('Table 10', 'Figure 2')
+    """
+    return place.replace("table", "Table ").replace("figure", "Figure ")
+
+
 def title_of(metric: str) -> str:
     """A metric or diagnostic as the head of a table has it.
 
@@ -93,8 +102,7 @@ def title_of(metric: str) -> str:
     if metric in TITLES:
         return TITLES[metric]
     if metric in METRICS:
-        better = METRICS[metric].higher_is_better
-        return METRICS[metric].title + ("" if better is None else " ↑" if better else " ↓")
+        return heading(metric)
     return DIAGNOSTICS[metric].title + (" ↑" if higher_is_better(metric) else "")
 
 
@@ -123,7 +131,7 @@ def box(found: Measured, digits: int, *, expected: int | None = None, differs: b
     detail = bounds(interval, digits)
     seeds = len(found.seeds)
     if expected is not None and seeds != expected:
-        detail = " ".join(filter(None, (detail, f"{seeds} seed{'s' * (seeds > 1)}")))
+        detail = " ".join(filter(None, (detail, many(seeds, "seed"))))
     return Box(number(interval.mean, digits), detail, differs)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dissensus.base.words import many
 from dissensus.report.output import signed
 from dissensus.report.paper.grid import Box, title_of
 from dissensus.report.tables import p_value
@@ -142,5 +143,5 @@ def _box(cell: Measured | None) -> Box:
     if cell.agree is not None:
         detail.append(f"{cell.agree} of {cell.seeds} seeds")
     elif cell.seeds:
-        detail.append(f"{cell.seeds} seeds")
+        detail.append(many(cell.seeds, "seed"))
     return Box(cell.text.replace("-", "−"), ", ".join(detail))

@@ -189,12 +189,12 @@ def gap(ours: Measured, published: Number) -> Gap | None:
 
 
 def few_in_words(there: int) -> str:
-    """As many of the paper's seeds as there are.
+    """As many of the paper's seeds as there are; before any are, all that there will be.
 
-    >>> few_in_words(5), few_in_words(2)
-    ('seeds 0–4', '2 of the seeds 0–4')
+    >>> few_in_words(5), few_in_words(2), few_in_words(0)
+    ('seeds 0–4', '2 of the seeds 0–4', 'seeds 0–4')
     """
-    return f"{'' if there == FEW else f'{there} of the '}seeds 0–{FEW - 1}"
+    return f"{'' if there in (0, FEW) else f'{there} of the '}seeds 0–{FEW - 1}"
 
 
 def higher_is_better(metric: str) -> bool:

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dissensus.report.figures import looks, styled
 from dissensus.report.glossary import METHODS
 from dissensus.report.output import Files, picture, render, write_files
-from dissensus.report.paper.beside import Beside, by_kind, reach_table, read_beside
+from dissensus.report.paper.beside import by_kind, reach_table, read_beside
 from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import Coverage, coverage
 from dissensus.report.paper.differences import NOT_EXPLAINED, Compared, Note, compared, counted, rule
+from dissensus.report.paper.drawing import Drawn
 from dissensus.report.paper.extras import extra_tables
 from dissensus.report.paper.figures import FIGURES
-from dissensus.report.paper.grid import to_csv
+from dissensus.report.paper.grid import called, to_csv
 from dissensus.report.paper.ledger import SIGNS, VIEWS, claims_of, counts, views_of
-from dissensus.report.paper.tables import LAYOUTS, other_readings, paper_table
+from dissensus.report.paper.tables import LAYOUTS, other_readings, paper_tables
 from dissensus.report.paper.text import text_table
 
 if TYPE_CHECKING:
@@ -50,8 +51,9 @@ def write_paper_page(
     files beside it.
     """
     beside = read_beside(paper.name)
-    figures, files = _figures(evidence, paper, beside)
-    tables = {place: paper_table(evidence, paper, place) for place in LAYOUTS}
+    made = {place: coverage(evidence, paper, place) for place in FIGURES}
+    figures, files = pictures(FIGURES, evidence, paper, made)
+    tables = paper_tables(evidence, paper)
     readings = {place: found for place in LAYOUTS if (found := other_readings(evidence, paper, place)) is not None}
     extras = {grid.name: grid for grid in extra_tables(evidence, paper)}
     text, reach = text_table(evidence, paper), reach_table(evidence, beside)
@@ -91,30 +93,25 @@ def write_paper_page(
     return Path(folder) / "index.html"
 
 
-def called(place: str) -> str:
-    """A table or figure as it is spoken of.
-
-    >>> called("table10"), called("figure2")
-    ('Table 10', 'Figure 2')
-    """
-    return place.replace("table", "Table ").replace("figure", "Figure ")
-
-
-def _figures(evidence: Evidence, paper: Paper, beside: Beside) -> tuple[dict[str, Any], Files]:
-    """By place: what it is called, its picture, and how far its runs are."""
+def pictures(
+    figures: Mapping[str, Callable[[Evidence, Paper], Drawn | None]],
+    evidence: Evidence,
+    paper: Paper,
+    made: Mapping[str, Coverage],
+) -> tuple[dict[str, Any], Files]:
+    """By place: what it is called, its picture, and how far its runs are; and the pictures as files."""
     content: dict[str, Any] = {}
-    drawn_files: Files = {}
+    files: Files = {}
     with styled():
-        for place, draw in FIGURES.items():
-            drawn = draw(evidence, paper, beside.ceilings)
-            made: Coverage = coverage(evidence, paper, place)
+        for place, draw in figures.items():
+            drawn = draw(evidence, paper)
             content[place] = {
                 "title": paper.places[place],
-                "picture": drawn and picture(drawn_files, place, drawn.figure, drawn.alt, drawn.caption),
-                "missing": str(made),
-                "partly": f"Not complete: {made.done} of {made.wanted} runs." if made.done < made.wanted else "",
+                "picture": drawn and picture(files, place, drawn.figure, drawn.alt, drawn.caption),
+                "missing": str(made[place]),
+                "partly": made[place].partly,
             }
-    return content, {f"figures/{name}": drawn for name, drawn in drawn_files.items()}
+    return content, {f"figures/{name}": drawn for name, drawn in files.items()}
 
 
 def _ledger_content(ledger: Ledger, rules: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from dissensus.base.words import many
 from dissensus.report.paper.beside import read_beside, sentences
 from dissensus.report.paper.coverage import Coverage, coverage
 from dissensus.report.paper.grid import (
@@ -115,8 +116,8 @@ class _Sheet:
         return ", ".join(_WORDS[part](value) for part, value in zip(self.row_parts, row, strict=True))
 
     def notes(self, made: Coverage) -> Iterator[str]:
-        if 0 < made.done < made.wanted:
-            yield f"Not complete: {made.done} of {made.wanted} runs."
+        if made.done and made.partly:
+            yield made.partly
         if self.few():
             yield f"The paper has {FEW} seeds where a line is printed for seeds 0 to {FEW - 1}."
         if self.tests:
@@ -154,7 +155,7 @@ class _Sheet:
                 if most == before:  # nothing, or the line before again
                     continue
                 before = most
-                said = few_in_words(most) if seeds else f"{most} seeds"
+                said = few_in_words(most) if seeds else many(most, "seed")
                 all_seeds = most == max(len(self.found(address, outside, None).seeds) for address in here)
                 compare = self.comparable and not of and all_seeds  # as in the list of differences
                 boxes = [
@@ -171,7 +172,7 @@ class _Sheet:
                 if most == before:
                     continue
                 before = most
-                said = few_in_words(most) if seeds else f"{most} seeds"
+                said = few_in_words(most) if seeds else many(most, "seed")
                 yield Line(name, f"p, measured, {said}", tuple(map(_p_measured, tested)), "test")
 
     def readings(self, row: tuple[Any, ...]) -> Iterator[Line]:
@@ -186,7 +187,7 @@ class _Sheet:
                     Box() if address is None else box(one, self._digits(address), expected=most)
                     for address, one in zip(here, found, strict=True)
                 ]
-                yield Line(name, f"{said}{of}, {most} seeds", tuple(boxes))
+                yield Line(name, f"{said}{of}, {many(most, 'seed')}", tuple(boxes))
 
     def found(self, address: Address | None, outside: str, seeds: int | None, **reading: str) -> Measured:
         if address is None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dissensus.report.paper.differences import in_words
-from dissensus.report.paper.grid import Box, Grid, Line, box, digits_of, record, votes_in_words
+from dissensus.report.paper.grid import Box, Grid, Line, box, called, digits_of, record, votes_in_words
 from dissensus.report.paper.measured import FEW, Measured, Subject, few_in_words, gap, measured
 from dissensus.report.tables import number
 
@@ -68,7 +68,7 @@ def _line(evidence: Evidence, paper: Paper, address: Address, subject: Subject, 
         box(measured(evidence, subject.read(protocol="audited")), digits),
     )
     words = in_words(address) + (f", {votes_in_words(subject.votes)}" if subject.votes != address.votes else "")
-    return Line(_called(address.place), words, boxes)
+    return Line(called(address.place), words, boxes)
 
 
 def _with_range(shown: Box, found: Measured, wanted: bool, digits: int) -> Box:
@@ -76,10 +76,6 @@ def _with_range(shown: Box, found: Measured, wanted: bool, digits: int) -> Box:
         return shown
     low, high = min(found.values.values()), max(found.values.values())
     return Box(shown.text, f"{shown.detail} seeds {number(low, digits)} to {number(high, digits)}", shown.differs)
-
-
-def _called(place: str) -> str:
-    return place.replace("figure", "Figure ")
 
 
 def _told(paper: Paper, address: Address) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dissensus.base.words import listed
 from dissensus.report.figures import FAINT, sheet
 from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, draw_mean, grid, legend
 from dissensus.report.paper.grid import title_of
 from dissensus.report.paper.measured import Subject, measured
-from dissensus.report.phrases import listed
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers import Paper

@@ -12,9 +12,9 @@ from dissensus.report.glossary import MEASURES, METHODS
 from dissensus.report.output import Files, picture, render, write_files
 from dissensus.report.paper.beside import by_kind, read_beside
 from dissensus.report.paper.coverage import coverage
-from dissensus.report.paper.grid import to_csv
+from dissensus.report.paper.grid import called, to_csv
 from dissensus.report.paper.ledger import NO_SIGN, NOTHING, SIGNS, claims_of, views_of
-from dissensus.report.paper.page import about_runs, called
+from dissensus.report.paper.page import about_runs, pictures
 from dissensus.report.paper.soft_labels.figures import learning_curves, votes_curves
 from dissensus.report.paper.soft_labels.studies import FIGURES as STUDY_FIGURES
 from dissensus.report.paper.soft_labels.studies import study_table
@@ -48,7 +48,6 @@ def write_soft_labels_page(
     *,
     answer: Sequence[str] = (),
     rules: Mapping[str, Sequence[str]] | None = None,
-    notes: Sequence[Any] = (),
     banner: str = "",
     enough: Sequence[tuple[str, str, Sequence[Enough]]] = (),
     studies: Sequence[Studied] = (),
@@ -56,11 +55,12 @@ def write_soft_labels_page(
     """``index.html`` in ``folder``, with ``tables/`` (CSV) and ``figures/`` (PNG and SVG) beside it.
 
     As :func:`~dissensus.report.paper.write_paper_page`; what has not been run yet is said, and is no error. No tables
-    of the paper are known, so there are no differences that ``notes`` could explain. ``enough`` says for data sets and
-    methods how many votes are; ``studies`` are those of which there are scores.
+    of the paper are known, so there are no differences to explain. ``enough`` says for data sets and methods how many
+    votes are; ``studies`` are those of which there are scores.
     """
     beside = read_beside(paper.name)
-    figures, files = _figures(evidence, paper)
+    feeding = {place: coverage(evidence, paper, place, None) for place in FIGURES}
+    figures, files = pictures(FIGURES, evidence, paper, feeding)
     planned = [protocol for protocol in paper.protocols if paper.of(protocol)]  # of a smoke test, not all
     made = {protocol: coverage(evidence, paper, protocol=protocol) for protocol in planned}
     tables = {name: protocol_table(evidence, paper, name) for name in planned if made[name].done}
@@ -100,21 +100,6 @@ def write_soft_labels_page(
     files["index.html"] = render("paper/soft_labels/page.html.j2", content).encode()
     write_files(files, Path(folder))
     return Path(folder) / "index.html"
-
-
-def _figures(evidence: Evidence, paper: Paper) -> tuple[dict[str, Any], Files]:
-    content: dict[str, Any] = {}
-    files: Files = {}
-    with styled():
-        for place, draw in FIGURES.items():
-            drawn = draw(evidence, paper)
-            made = coverage(evidence, paper, place, None)
-            content[place] = {
-                "title": paper.places[place],
-                "picture": drawn and picture(files, place, drawn.figure, drawn.alt, drawn.caption),
-                "partly": f"{made.done} of {made.wanted} runs are made." if made.done < made.wanted else "",
-            }
-    return content, {f"figures/{name}": drawn for name, drawn in files.items()}
 
 
 def _study(one: Studied, files: Files) -> dict[str, Any]:
