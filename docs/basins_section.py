@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from in_markdown import table, table_row, wrapped
@@ -11,7 +12,7 @@ from dissensus.experiment.claims.answer import answer
 from dissensus.experiment.papers import Evidence, Paper, read_paper
 from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import coverage
-from dissensus.report.paper.differences import compared, read_notes
+from dissensus.report.paper.differences import compared, counted, read_notes
 from dissensus.report.paper.ledger import VIEWS, counts, views_of
 from dissensus.report.paper.measured import Subject, gap, measured
 from dissensus.report.tables import number
@@ -46,15 +47,11 @@ def basins(results: Path, link: str = "results/basins") -> str:
             f"""{read_chances(paper.name).sentence} How that was counted, claim by claim:
             [benchmarks/results/rules_power.json](benchmarks/results/rules_power.json)."""
         ),
+        *_few_votes(evidence, paper, link),
         wrapped(
-            """Soft NLL by the number of votes an item, published protocol: mean and 95 % interval over our seeds, the
-            published mean in brackets, ≠ where the two are more than two standard errors apart:"""
-        ),
-        _headline(evidence, paper),
-        f"![Soft NLL, accuracy and entropy correlation by the number of votes an item]({link}/figures/figure1.png)",
-        wrapped(
-            f"""{_differences(evidence, paper, results)} Tables, figures, the ledger and every deviation from the paper:
-            [{link}/index.html]({link}/index.html)."""
+            f"""{_differences(evidence, paper, results)} Every number and verdict is in [{link}]({link}): the ledger,
+            tables, the other figures, what differs. `dissensus reproduce basins --from {link}` makes all of them again,
+            and the page that shows them together."""
         ),
     ]
     return "\n\n".join(parts) + "\n"
@@ -71,8 +68,21 @@ def _runs(evidence: Evidence, paper: Paper) -> str:
 
 def _verdicts(ledger: Ledger) -> str:
     found = {view: counts(ledger, view) for view in views_of(ledger)}
-    rows = [table_row(VIEWS.get(view, view), *counted.values()) for view, counted in found.items()]
+    rows = [table_row(VIEWS.get(view, view), *verdicts.values()) for view, verdicts in found.items()]
     return table(("claims B1 to B22", *found["published"]), rows)
+
+
+def _few_votes(evidence: Evidence, paper: Paper, link: str) -> Iterator[str]:
+    """The headline table and Figure 1, once there are runs of it."""
+    if any(measured(evidence, Subject("soft_nll", method, votes)) for method in METHODS for votes in VOTES):
+        yield wrapped(
+            """Soft NLL by the number of votes an item, published protocol: mean and 95 % interval over our seeds, the
+            published mean in brackets, ≠ where the two are more than two standard errors apart:"""
+        )
+        yield _headline(evidence, paper)
+    if any(cell.votes != "all" for cell in evidence.runs.values()):
+        shown = "Soft NLL, accuracy and entropy correlation by the number of votes an item"
+        yield f"![{shown}]({link}/figures/figure1.png)"
 
 
 def _headline(evidence: Evidence, paper: Paper) -> str:
@@ -93,6 +103,6 @@ def _cell(evidence: Evidence, paper: Paper, method: str, votes: int) -> str:
 
 def _differences(evidence: Evidence, paper: Paper, results: Path) -> str:
     told = compared(evidence, paper, read_notes(results))
-    differ = [one for one in told if one.differs]
-    explained = sum(bool(one.explained) for one in differ)
-    return f"Of {len(told)} published numbers that were measured, {len(differ)} differ; {explained} are explained."
+    explained = sum(bool(one.explained) for one in told if one.differs)
+    how_many = f" {explained} of those that differ are explained." if any(one.differs for one in told) else ""
+    return f"Every published mean was held against ours, so far as it was measured. {counted(told)}{how_many}"

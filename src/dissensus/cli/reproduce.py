@@ -120,7 +120,8 @@ def reproduce(
 
     In slices on borrowed GPUs: --budget 9m --runs-only there, then dissensus runs pack, and here dissensus runs merge
     and --results-only, which adds to the results that are there. They are four small files, from which --from builds
-    tables, figures, ledger and page again.
+    tables, figures, ledger and page again. Runs that are compared with one another (seeds of a method, from their
+    features) come first: keep their store or its archives until all of those are made, or they are made again.
 
     Studies beside a paper ask one question each. Their scores are kept seed by seed, and seeds that are there are not
     made again.
@@ -226,6 +227,7 @@ def _json_standing(repeated: Reproduction | Several, now: Standing) -> dict[str,
         "told_by_results": len(now.recorded),
         "left": len(now.left),
         "again": len(now.again),
+        "to_be_made_again": len(now.spent),
         "seconds_left": left.seconds,
         "looks_not_timed": left.looks,
         "runs_not_timed": left.runs,
@@ -238,6 +240,11 @@ def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[
     again = f", of which {len(now.again)} were made before and lack something" if now.again else ""
     told_of = f" (of {len(now.recorded)} only results tell)" if now.recorded else ""
     yield f"{many(len(now.plans), 'run')}: {len(now.done)} done{told_of}, {len(now.left)} left{again}."
+    if now.spent:
+        yield (
+            f"{many(len(now.spent), 'run')} that only results tell of will be made again: runs that are left are "
+            "compared with them, from what both kept. Make such runs in one store, or merge the stores."
+        )
     if not now.left:
         return
     left = repeated.left(now)

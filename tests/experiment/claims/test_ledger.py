@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dissensus.base.errors import InputError, StoreError
 from dissensus.experiment.claims import Claims, Ledger, judge_claims
+from dissensus.experiment.claims.quantities import Number
 from dissensus.experiment.papers import Evidence, Paper
 
-from .conftest import world
+from .conftest import HARD, as_claimed, world
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +75,30 @@ def test_cells_of_a_part_can_be_told_apart(ledger: Ledger) -> None:
         for part in row.parts:
             cells = [(cell.cell, cell.metric) for cell in part.cells]
             assert len(set(cells)) == len(cells), (row.claim, part.part)
+
+
+def test_a_claim_that_waits_for_runs_of_one_part_is_not_called_undecided(claims: Claims, paper: Paper) -> None:
+    """Of shuffled SLS nine seeds are there: one part of B10 can be tested, the others cannot."""
+    whole = world(claims, paper, only="B10")
+    last = {run for run, cell in whole.runs.items() if (cell.method, cell.seed) == ("shuffled-sls", 9)}
+    row = judge_claims(whole.only(whole.runs.keys() - last), paper).row("B10")
+    assert [part.early for part in row.deciding] == [False, False, True]
+    assert (row.verdict, row.standing) == ("undecided", "too few runs")
+    assert row.reason == "shuffled SLS is flattest: only 9 of 10 seeds"
+    assert judge_claims(whole, paper).row("B10").standing == "supported"
+
+
+def test_a_part_that_is_not_planned_is_not_waited_for(claims: Claims, paper: Paper) -> None:
+    """Of B2 the audited protocol plans majority vote alone: all that is planned was tested."""
+    row = judge_claims(world(claims, paper, only="B2"), paper).row("B2", "audited")
+    assert [part.verdict for part in row.deciding] == ["supported", "undecided"]
+    assert row.standing == "undecided"
+
+
+def test_a_contradiction_does_not_wait(claims: Claims, paper: Paper) -> None:
+    def curved(number: Number) -> float:
+        return as_claimed(replace(number, method="soft" if number.method in HARD else "sls"))
+
+    whole = world(claims, paper, base=curved, only="B10")
+    last = {run for run, cell in whole.runs.items() if (cell.method, cell.seed) == ("shuffled-sls", 9)}
+    assert judge_claims(whole.only(whole.runs.keys() - last), paper).row("B10").standing == "contradicted"

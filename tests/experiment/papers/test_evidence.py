@@ -196,3 +196,13 @@ def test_reading_needs_neither_torch_nor_pydantic() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_what_is_said_of_two_runs_goes_with_either(evidence: Evidence) -> None:
+    """Left in the files, it would be taken for a number of an outside set with a strange name."""
+    soft = next(run for run, cell in evidence.runs.items() if cell == SOFT[0])
+    few = evidence.only(evidence.runs.keys() - {soft})
+    assert few.numbers("barrier", protocol="published", method="sls", other="soft") == {}
+    assert few.numbers("barrier", protocol="published", method="sls", other="sls+reorder") == {0: 1.0}
+    assert few.numbers("knn_auroc", protocol="published", method="sls", other="svhn") == {0: 0.8}
+    assert soft not in {one.other for one in (*few.findings, *few.lines)}

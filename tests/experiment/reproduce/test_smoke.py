@@ -279,6 +279,49 @@ def test_results_are_added_to(repeated: Reproduction, evidence: Evidence, smoked
     assert len(alone.collect().runs) == len(cells)
 
 
+def test_runs_that_were_never_compared_are_made_again(
+    repeated: Reproduction, evidence: Evidence, tmp_path: Path
+) -> None:
+    """Two seeds were made in two stores, which are gone: nobody has the features of both."""
+    plans = repeated.plans
+    compared = {cell for cell in plans if "cka" in repeated.paper.diagnostics_of(cell)}
+    seeds = [evidence.only({plans[cell].name for cell in plans if cell.seed == seed}) for seed in (0, 1)]
+    here = replace(repeated, store=RunStore(tmp_path / "runs"), before=seeds[0].joined(seeds[1]))
+    now = here.standing(plans)
+    controls = {replace(cell, reorder=500) for cell in compared if cell.protocol == "published"}
+    assert set(now.left) == set(now.again) == compared | controls  # a model that is made again has new lines
+    told = set(now.again.values())
+    assert "what it kept is gone, and a run that it has to be compared with needs it" in told
+    assert not now.spent
+
+    alone = replace(here, before=seeds[0]).standing(plans)
+    assert alone.spent == {cell for cell in compared if cell.seed == 0}  # they wait for the other seed
+    assert not alone.again
+    assert replace(here, before=evidence).standing(plans).left == []
+    assert replace(here, store=repeated.store).standing(plans).left == []  # both are here, and can be compared
+
+
+def test_a_hard_delivery_that_was_never_compared_with_soft_labels_is_made_again(
+    repeated: Reproduction, evidence: Evidence, tmp_path: Path
+) -> None:
+    soft, sls = (Cell("audited", method, 5, 1, 0) for method in ("soft", "sls"))
+    names = {repeated.plans[soft].name, repeated.plans[sls].name}
+    found = [one for one in evidence.findings if {one.run, one.other} != names]
+    before = Evidence(evidence.runs, evidence.about, found, evidence.histories, evidence.lines)
+    here = replace(repeated, store=RunStore(tmp_path / "runs"), before=before)
+    others = replace(soft, method="multipass")  # compared with the soft labels that are made again
+    assert set(here.standing(here.plans).left) == {soft, sls, others}
+
+
+def test_runs_that_are_compared_come_first(repeated: Reproduction) -> None:
+    order = repeated.wanted()
+    inside = [{"cka", "barrier"} & repeated.paper.diagnostics_of(cell).keys() for cell in order]
+    last = max(place for place, one in enumerate(inside) if one)
+    assert all(inside[: last + 1])
+    assert [cell.seed for cell in order[:8]] == [0] * 4 + [1] * 4
+    assert [cell.seed for cell in order[last + 1 :]] == sorted(cell.seed for cell in order[last + 1 :])
+
+
 def test_results_of_a_run_without_all_its_numbers_do_not_count(
     repeated: Reproduction, evidence: Evidence, tmp_path: Path
 ) -> None:
@@ -288,8 +331,11 @@ def test_results_of_a_run_without_all_its_numbers_do_not_count(
     before = Evidence(evidence.runs, evidence.about, found, evidence.histories, evidence.lines)
     now = replace(repeated, store=RunStore(tmp_path / "runs"), before=before).standing(repeated.plans)
     assert now.again[few] == "it was made without curvature of all items, curvature of disputed items"
-    others = {replace(soft, method=method, reorder=reorder) for method in ("sls", "soft") for reorder in (0, 500)}
-    assert set(now.left) == {few, *others}  # a line needs both its models, which are gone
+    methods = ("soft", "sls", "multipass", "deterministic-control")
+    compared = {replace(few, method=method) for method in methods}  # with the soft labels of these few votes
+    ends = {replace(soft, method=method, reorder=reorder) for method in methods[:2] for reorder in (0, 500)}
+    assert ends | compared <= set(now.left)  # a line needs both its models, which are gone
+    assert set(now.left) == compared | ends | {replace(end, seed=1) for end in ends}  # and seeds are compared
 
 
 def test_results_that_are_planned_otherwise_by_now_are_left_out(repeated: Reproduction, evidence: Evidence) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.report.paper.differences import compared, in_words, read_notes
+from dissensus.report.paper.differences import compared, counted, in_words, read_notes
 
 
 def test_differences_are_listed_with_what_explains_them(whole, basins, tmp_path):
@@ -21,6 +21,28 @@ def test_differences_are_listed_with_what_explains_them(whole, basins, tmp_path)
     one = next(one for one in told if one.differs)
     assert "standard errors" in one.numbers
     assert one.numbers.endswith(("higher", "lower"))
+
+
+def test_of_a_number_that_the_paper_has_twice_the_row_is_told(whole, basins):
+    told = [one.what for one in compared(whole, basins) if one.address.place == "table4"]
+    assert "sls, trace (its row of 10 seeds)" in told
+    assert "sls, trace (its row of 5 seeds)" in told
+    assert "multipass, trace" in told
+    assert len(told) == len(set(told))
+
+
+def test_how_many_differ_is_told_once_there_are_five_seeds(whole, make, basins):
+    told = compared(whole, basins)
+    differ = sum(one.differs for one in told)
+    assert counted(told).startswith(f"Of {len(told)} numbers that were compared, {differ} differ; by chance alone")
+    cells = basins.cells("published", feeds="table1")
+    few = compared(make([cell for cell in cells if cell.seed < 4], diagnostics=False), basins)
+    assert counted(few) == "16 were measured on fewer than 5 seeds, too few to compare."
+    more = [cell for cell in cells if cell.seed < 4 or cell.votes == 5]
+    assert counted(compared(make(more, diagnostics=False), basins)).endswith(
+        "would. 12 others were measured on fewer than 5 seeds, too few to compare."
+    )
+    assert counted([]) == "Nothing was measured yet."
 
 
 def test_numbers_are_named_in_words(basins):

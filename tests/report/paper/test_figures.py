@@ -117,3 +117,18 @@ def test_a_run_that_diverged_does_not_spoil_the_rest(basins, whole):
     with styled():
         drawn = FIGURES["figure8"](Evidence.from_rows(histories=rows), basins)
     np.testing.assert_allclose(drawn.figure.axes[0].lines[0].get_ydata(), [2.0, 1.0])
+
+
+@pytest.mark.parametrize("protocols", [("published",), ("audited",), ("published", "audited")])
+def test_no_legend_is_wider_than_its_figure(basins, make, protocols):
+    """Nor is it cut off while the runs of one protocol are there alone, and the figure is narrow."""
+    cells = [cell for cell in basins.cells() if cell.protocol in protocols and cell.seed < 2]
+    with styled():
+        evidence = make(cells)
+        for place, draw in FIGURES.items():
+            if (one := draw(evidence, basins)) is not None:
+                one.figure.draw_without_rendering()
+                for legend in one.figure.legends:
+                    box = legend.get_window_extent()
+                    assert box.x0 >= 0, place
+                    assert box.x1 <= one.figure.bbox.width, place

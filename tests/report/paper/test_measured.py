@@ -58,19 +58,23 @@ def test_how_much_earlier_is_the_other_less_the_method(whole):
 
 
 def test_the_standard_error_of_a_difference_is_that_of_two_means():
-    ours = Measured(dict(enumerate([0.50, 0.54, 0.52, 0.53])))
-    found = gap(ours, Number(0.49, 0.02, 5, "nats"))
-    reference = np.hypot(scipy_stats.sem([0.50, 0.54, 0.52, 0.53]), 0.02 / np.sqrt(5))
+    seeds = [0.50, 0.54, 0.52, 0.53, 0.51]
+    found = gap(Measured(dict(enumerate(seeds))), Number(0.49, 0.02, 5, "nats"))
+    reference = np.hypot(scipy_stats.sem(seeds), 0.02 / np.sqrt(5))
     assert found.standard_error == pytest.approx(reference)
-    assert found.value == pytest.approx(0.0325)
-    assert found.differs == (2 * reference < 0.0325)
+    assert found.value == pytest.approx(0.03)
+    assert found.differs == (2 * reference < 0.03)
 
 
 def test_where_no_sd_is_published_ours_stands_for_both():
-    ours = Measured(dict(enumerate([0.50, 0.54, 0.52, 0.53])))
-    found = gap(ours, Number(0.49, None, 4, "nats"))
-    assert found.standard_error == pytest.approx(np.sqrt(2) * scipy_stats.sem([0.50, 0.54, 0.52, 0.53]))
-    assert gap(Measured({0: 0.5}), Number(0.49, None, 4, "nats")) is None  # one seed has no spread
+    seeds = [0.50, 0.54, 0.52, 0.53, 0.51]
+    found = gap(Measured(dict(enumerate(seeds))), Number(0.49, None, 5, "nats"))
+    assert found.standard_error == pytest.approx(np.sqrt(2) * scipy_stats.sem(seeds))
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 4])
+def test_below_five_seeds_nothing_is_called_different(seeds):
+    assert gap(Measured({seed: 0.9 + 1e-6 * seed for seed in range(seeds)}), Number(0.49, None, 5, "nats")) is None
 
 
 @pytest.mark.parametrize(("side", "alternative"), [("one-sided", "less"), ("two-sided", "two-sided")])

@@ -1,7 +1,8 @@
 """What should someone with K votes an item train on, and how sure are we? Five sentences, from the ledger alone.
 
 Which sentence is said follows from verdicts, by the tables below; nothing is chosen by hand. Of each claim the audited
-protocol is asked first, and the published one where that leaves it open.
+protocol is asked first, and the published one where that leaves it open. Before all seeds are there, nothing is shown,
+and nothing is called open: how far it is, and what it looks like so far.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from dissensus.base.words import listed, many
 from dissensus.experiment.claims.claim import metric_title
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Judged, Ledger, Measured, Row
 from dissensus.experiment.claims.soft_labels_answer import soft_labels_answer
-from dissensus.experiment.papers import Evidence
+from dissensus.experiment.papers import Evidence, read_paper
 
 FIRST_ASKED = ("audited", "published")
 COUNTED = ("published", "audited", "last")
+JUDGED = (SUPPORTED, CONTRADICTED, UNDECIDED)
 
 
 def answer(ledger: Ledger, evidence: Evidence) -> list[str]:
@@ -34,99 +36,117 @@ def answer(ledger: Ledger, evidence: Evidence) -> list[str]:
 
 
 def asked(ledger: Ledger, claim: str) -> Row:
-    """The row of a claim that is spoken of: audited where that decides or only that was measured, else published."""
+    """The row of a claim that is spoken of: one that is decided, else judged, else begun; the audited one of equals."""
     rows = [ledger.row(claim, view) for view in FIRST_ASKED]
     decided = [row for row in rows if row.verdict != UNDECIDED]
-    started = [row for row in rows if row.seeds]
-    return (decided or started or rows)[0]
+    judged = [row for row in rows if row.standing in JUDGED]
+    return (decided or judged or [row for row in rows if row.begun] or rows)[0]
 
 
 def _few(ledger: Ledger) -> str:
     row = asked(ledger, "B4")
-    if not row.seeds:
-        return "With few votes an item, whether hard labels beat soft ones is not known yet: nothing was run (B4)."
     part = row.deciding[0]
-    gain = f"soft NLL differs by {_range(part.cells)} nats in their favour"
-    counted = (
-        f"{_count(part, SUPPORTED)} of {len(part.cells)} cells for hard labels, {_count(part, CONTRADICTED)} against"
-    )
+    better = f"their soft NLL is {_better(part.cells)}"
+    if row.standing not in JUDGED:
+        return f"With few votes an item, whether hard labels beat soft ones is {_not_yet(row, better)}."
+    won, lost, of = _count(part, SUPPORTED), _count(part, CONTRADICTED), len(part.cells)
+    lose = f"With few votes an item, hard labels are no gain over soft ones: they lose in {lost} of {of} cells"
+    lose += ", and win in none" if not won else ""
+    depends = f"With few votes an item, it depends: hard labels win in {won} of {of} cells, and lose in {lost}"
     return {
         SUPPORTED: f"With few votes an item, train on hard labels: at every number of votes that was tried they beat "
-        f"soft labels, and {gain} ({_by(ledger, row)}).",
-        CONTRADICTED: f"With few votes an item, hard labels are not always better than soft ones: "
-        f"{counted}, and {gain} ({_by(ledger, row)}).",
-        UNDECIDED: f"With few votes an item, it is open whether hard labels always beat soft ones: "
-        f"{counted}, and {gain} ({_by(ledger, row)}).",
+        f"soft labels, and {better} ({_by(ledger, row)}).",
+        CONTRADICTED: f"{depends if won else lose}; {better} ({_by(ledger, row)}).",
+        UNDECIDED: f"With few votes an item, it is open whether hard labels always beat soft ones: they win in "
+        f"{won or 'none'} of {of} cells, and lose in {lost or 'none'}; {better} ({_by(ledger, row)}).",
     }[row.verdict]
 
 
 def _all(ledger: Ledger) -> str:
-    row, majority = asked(ledger, "B1"), asked(ledger, "B2")
-    if not row.seeds:
-        return "With all votes, whether SLS and soft labels are on a par is not known yet: nothing was run (B1)."
+    row = asked(ledger, "B1")
     cells = row.deciding[0].cells
-    nll = "soft NLL of SLS less that of soft labels is " + next(one.text for one in cells if one.metric == "soft_nll")
+    nll = next((cell.text for cell in cells if cell.metric == "soft_nll"), "")
+    less = f"soft NLL of SLS less that of soft labels is {nll}"
+    if row.standing not in JUDGED:
+        return f"With all votes, whether SLS and soft labels are on a par is {_not_yet(row, less)}."
     beyond = [f"{metric_title(cell.metric)} {cell.text}" for cell in cells if cell.verdict == CONTRADICTED]
     told = {
-        SUPPORTED: f"With all votes, take SLS or soft labels: they are the same within the margins, and {nll}",
+        SUPPORTED: f"With all votes, take SLS or soft labels: they are the same within the margins, and {less}",
         CONTRADICTED: "With all votes, SLS and soft labels are not on a par, beyond the margin SLS less soft labels: "
         f"{', '.join(beyond)}",
         UNDECIDED: f"With all votes, it was neither shown that SLS and soft labels are the same nor that they are "
-        f"not: {nll}",
+        f"not: {less}",
     }[row.verdict]
-    return f"{told} ({_by(ledger, row)}); {_majority(majority)}."
+    return f"{told} ({_by(ledger, row)}); {_majority(ledger)}."
 
 
-def _majority(row: Row) -> str:
+def _majority(ledger: Ledger) -> str:
+    """Of the part of B2 that is about majority vote alone: the audited protocol has no label smoothing."""
+    rows = [ledger.row("B2", view) for view in FIRST_ASKED]
+    row = next((row for row in rows if row.deciding[0].verdict != UNDECIDED), asked(ledger, "B2"))
     part = row.deciding[0]
-    return {
-        SUPPORTED: "majority vote loses to both on every metric (B2)",
-        CONTRADICTED: "majority vote does not lose on every metric (B2)",
-        UNDECIDED: "whether majority vote loses to both on every metric is open (B2)",
+    if part.early:
+        return "whether majority vote loses to both is not known yet (B2)"
+    told = {
+        SUPPORTED: "majority vote loses to both on every metric",
+        CONTRADICTED: "majority vote does not lose to both on every metric",
+        UNDECIDED: "whether majority vote loses to both on every metric is open",
     }[part.verdict]
+    return f"{told} (B2, {row.protocol} protocol)"
 
 
 def _which(ledger: Ledger) -> str:
     row, same = asked(ledger, "B22"), asked(ledger, "B8")
     part = next(one for one in row.deciding if one.part == "the default is not worse")
-    if not part.seeds:
-        return "Which hard delivery to take is not known yet: nothing was run (B22)."
+    if part.early:
+        so_far = f"the soft NLL of multipass is {_better(part.cells)} than that of SLS"
+        return f"Which hard delivery to take is {_not_yet(row, so_far, part)}."
     multipass = {
-        SUPPORTED: "Where the votes themselves are at hand, multipass is a safe default: it is not worse than SLS",
-        CONTRADICTED: "Multipass is no safe default: somewhere it is worse than SLS by more than the margin",
-        UNDECIDED: "It is open whether multipass is a safe default, never worse than SLS by more than the margin",
+        SUPPORTED: "Of the hard deliveries, multipass is a safe default where the votes themselves are at hand: it is "
+        "not worse than SLS",
+        CONTRADICTED: "Of the hard deliveries, multipass is no safe default: somewhere it is worse than SLS by more "
+        "than the margin",
+        UNDECIDED: "Of the hard deliveries, it is open whether multipass is a safe default, never worse than SLS by "
+        "more than the margin",
     }[part.verdict]
-    family = {
+    families: dict[str, str] = {
         SUPPORTED: "and with all votes the hard deliveries are the same: SLS will do where only probabilities exist",
         CONTRADICTED: "and with all votes the hard deliveries differ by more than the margins",
         UNDECIDED: "and it was not shown that the hard deliveries are the same with all votes",
-    }[same.verdict]
-    return f"{multipass}, {family} ({_by(ledger, row)}; B8)."
+    }
+    not_yet = "and whether the hard deliveries are the same with all votes is not known yet"
+    family = families.get(same.standing, not_yet)
+    advice = {"too few runs": "is not judged yet"}.get(row.standing, f"is {row.standing}")
+    return (
+        f"{multipass}, {family} (B8, {same.protocol} protocol); the paper's advice to take them in place of soft "
+        f"labels {advice} ({_by(ledger, row)})."
+    )
 
 
 def _sharpness(ledger: Ledger) -> str:
     row = asked(ledger, "A1")
-    if not row.seeds:
-        return "Whether the gain with few votes is more than sharpness is not known yet: nothing was run (A1)."
-    left = _range(row.deciding[0].cells)
+    left = f"after a temperature the soft NLL of hard labels is {_better(row.deciding[0].cells)}"
+    if row.standing not in JUDGED:
+        return f"Whether the gain with few votes is more than sharpness is {_not_yet(row, left)}."
     before = [cell.mean for cell in ledger.row("B4", row.view).deciding[0].cells if cell.cell.startswith(_FEWEST)]
     if row.verdict == CONTRADICTED and all(mean is None or mean <= 0 for mean in before):
         return f"With 5 and 10 votes there is no gain of hard labels that could be sharpness ({_by(ledger, row)})."
     return {
-        SUPPORTED: f"The gain with few votes is more than sharpness: after a temperature {left} nats of it are left "
-        f"({_by(ledger, row)}).",
-        CONTRADICTED: f"The gain with few votes is mostly sharpness, which one fitted temperature mends as well: after "
-        f"it {left} nats are left ({_by(ledger, row)}).",
-        UNDECIDED: f"Whether the gain with few votes is more than sharpness is open: after a temperature {left} nats "
-        f"are left ({_by(ledger, row)}).",
+        SUPPORTED: f"The gain with few votes is more than sharpness: {left} ({_by(ledger, row)}).",
+        CONTRADICTED: f"The gain with few votes is mostly sharpness, which one fitted temperature mends as well: "
+        f"{left} ({_by(ledger, row)}).",
+        UNDECIDED: f"Whether the gain with few votes is more than sharpness is open: {left} ({_by(ledger, row)}).",
     }[row.verdict]
 
 
 def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
     counts = "; ".join(f"{_VIEWS[view]} {_verdicts(ledger.under(view))}" for view in COUNTED)
     seeds = {cell.seed for cell in evidence.runs.values()}
-    made = f"{many(len(evidence.runs), 'training')}, {many(len(seeds), 'seed')}"
-    runs = made if seeds else "no training yet (B13 needs none)"
+    paper = read_paper(ledger.paper)
+    planned, made = len(paper.cells()), len(evidence.runs)
+    of = f" of {planned}" if made < planned and evidence.comparable(paper) else ""  # a smoke test is no part of them
+    trainings = f"{made}{of} trainings" if of else many(made, "training")
+    runs = f"{trainings}, {many(len(seeds), 'seed')}" if seeds else "no training yet (B13 needs none)"
     return f"Of the paper's claims, {counts}: from {runs}, one data set and one architecture, with simulated few votes."
 
 
@@ -139,20 +159,30 @@ _VIEWS = {
 }
 
 
+def _not_yet(row: Row, so_far: str, part: Judged | None = None) -> str:
+    """How far it is, and what it looks like: never a verdict."""
+    if not row.begun:
+        return f"not known yet: nothing was run ({row.claim})"
+    part = part or next(one for one in row.deciding if one.early)
+    why = part.reason.partition(";")[0]
+    looks = f", and so far {so_far}" if part.seeds else ""
+    return f"not known yet: {why}{looks} ({row.claim}, {row.protocol} protocol)"
+
+
 def _verdicts(rows: Iterable[Row]) -> str:
     counted = Counter[str](row.standing for row in rows if not row.ours)
     are = "is" if counted[SUPPORTED] == 1 else "are"
     verdicts = [f"{counted[SUPPORTED]} {are} supported", f"{counted[CONTRADICTED]} contradicted"]
     verdicts.append(f"{counted[UNDECIDED]} undecided")
-    if open_ := counted.total() - sum(counted[verdict] for verdict in (SUPPORTED, CONTRADICTED, UNDECIDED)):
+    if open_ := counted.total() - sum(counted[verdict] for verdict in JUDGED):
         verdicts.append(f"{open_} not judged")
     return listed(verdicts)
 
 
 def _by(ledger: Ledger, row: Row) -> str:
-    """Which row it is, and which other views say otherwise."""
+    """Which row it is, and which other views say otherwise, or nothing yet."""
     others = [other for view in COUNTED if (other := ledger.row(row.claim, view)).verdict != row.verdict]
-    told = [f"{_SHORT[other.view]}: {other.verdict}" for other in others if row.verdict != UNDECIDED]
+    told = [f"{_SHORT[other.view]}: {other.standing}" for other in others if row.verdict != UNDECIDED]
     return "; ".join([f"{row.claim}, {row.protocol} protocol, {many(row.seeds, 'seed')}", *told])
 
 
@@ -160,9 +190,21 @@ def _count(part: Judged, verdict: str) -> int:
     return sum(cell.verdict == verdict for cell in part.cells)
 
 
-def _range(cells: Sequence[Measured]) -> str:
+def _better(cells: Sequence[Measured]) -> str:
+    """Differences that are gains above 0, in words without a sign.
+
+    >>> def cells(*means): return [Measured("", "kl", "difference", "", m, m, m, 1, 1, 1, 9, UNDECIDED) for m in means]
+    >>> print(_better(cells(0.0212, 0.059)), _better(cells(-0.052, -0.015)), _better(cells(-0.008, 0.009)), sep="; ")
+    0.021 to 0.059 nats better; 0.015 to 0.052 nats worse; between 0.008 nats worse and 0.009 nats better
+    """
     means = sorted(cell.mean for cell in cells if cell.mean is not None)
     if not means:
-        return "an unknown number of"
-    low, high = f"{means[0]:.3f}", f"{means[-1]:.3f}"
-    return low if low == high else f"{low} to {high}"
+        return "not measured yet"
+    low, high = (f"{abs(mean):.3f}" for mean in (means[0], means[-1]))
+    if means[0] < 0 < means[-1] and low != high:
+        return f"between {low} nats worse and {high} nats better"
+    if means[0] < 0 < means[-1]:
+        return f"at most {low} nats better or worse"
+    first, second = sorted((low, high))
+    span = first if first == second else f"{first} to {second}"
+    return f"{span} nats {'better' if means[0] >= 0 else 'worse'}"

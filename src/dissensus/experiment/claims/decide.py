@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from dissensus.base.streams import uniform
 from dissensus.experiment.claims.claim import Part
-from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Judged, Measured, Verdict
+from dissensus.experiment.claims.ledger import (
+    CONTRADICTED,
+    NOT_ALL_PAIRS,
+    NOT_MEASURED,
+    SUPPORTED,
+    TOO_FEW,
+    UNDECIDED,
+    Judged,
+    Measured,
+    Verdict,
+)
 from dissensus.experiment.claims.measured import Values
 from dissensus.experiment.claims.proposition import proposition_errors
 from dissensus.experiment.claims.quantities import Quantity
@@ -81,11 +91,11 @@ def _missing(part: Part, cells: Sequence[Told]) -> str:
     fewest = min((_seeds(part, cell.values) for cell in cells), default=0)
     if not fewest:
         none = sum(not cell.values for cell in cells)
-        return "not measured yet" if none == len(cells) else f"not measured yet in {none} of {len(cells)} cells"
+        return NOT_MEASURED if none == len(cells) else f"{NOT_MEASURED} in {none} of {len(cells)} cells"
     if fewest < part.seeds:
-        return f"only {fewest} of {part.seeds} seeds"
+        return f"{TOO_FEW}{fewest} of {part.seeds} seeds"
     if part.pairs and any(2 * len(cell.values) < (n := _seeds(part, cell.values)) * (n - 1) for cell in cells):
-        return "not all pairs of seeds were compared"
+        return NOT_ALL_PAIRS
     return ""
 
 

@@ -21,6 +21,8 @@ SUPPORTED: Verdict = "supported"
 CONTRADICTED: Verdict = "contradicted"
 UNDECIDED: Verdict = "undecided"
 NOT_RUN = "not run under this protocol"  # the reason of a part that a protocol plans no runs for
+NOT_MEASURED, TOO_FEW, NOT_ALL_PAIRS = "not measured yet", "only ", "not all pairs of seeds were compared"
+"""How the reason of a part begins whose runs are not all there."""
 
 Standing = Literal["supported", "contradicted", "undecided", "too few runs", "not run", "not planned"]
 """A verdict, or why no rule has spoken yet."""
@@ -85,6 +87,11 @@ class Judged:
         """Those that all cells have."""
         return min((cell.seeds for cell in self.cells), default=0)
 
+    @property
+    def early(self) -> bool:
+        """Whether it is too early for a verdict: runs that are planned are missing."""
+        return self.reason.startswith((NOT_MEASURED, TOO_FEW, NOT_ALL_PAIRS))
+
 
 @dataclass(frozen=True)
 class Row:
@@ -118,13 +125,19 @@ class Row:
 
     @property
     def standing(self) -> Standing:
-        """The verdict, where runs were tested. A claim that was not is undecided too, but nobody should read it so."""
-        cells = [cell for part in self.deciding for cell in part.cells]
-        if self.verdict != UNDECIDED or any(cell.p is not None for cell in cells):
-            return self.verdict
+        """The verdict, where all runs were tested that the protocol plans. A claim that waits for some is undecided
+        too, but nobody should read it so.
+        """
         if not self.planned:
-            return "not planned"
-        return "too few runs" if any(cell.seeds for cell in cells) else "not run"
+            return "not planned" if self.verdict == UNDECIDED else self.verdict
+        if self.verdict != UNDECIDED or not any(part.early for part in self.deciding):
+            return self.verdict
+        return "too few runs" if self.begun else "not run"
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything that decides was measured."""
+        return any(cell.seeds for part in self.deciding for cell in part.cells)
 
     @property
     def published(self) -> str:

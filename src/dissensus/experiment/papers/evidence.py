@@ -223,13 +223,18 @@ class Evidence:
         )
 
     def only(self, runs: Collection[str]) -> Evidence:
-        """What is said of these runs."""
+        """What is said of these runs, and of two of them."""
+        gone = self.runs.keys() - set(runs)
+
+        def stays(one: Finding | Line) -> bool:
+            return not {one.run, one.other} & gone
+
         return Evidence(
-            {run: cell for run, cell in self.runs.items() if run in runs},
+            {run: cell for run, cell in self.runs.items() if run not in gone},
             self.about,
-            [one for one in self.findings if one.run in runs],
+            filter(stays, self.findings),
             self.histories,
-            [one for one in self.lines if one.run in runs],
+            filter(stays, self.lines),
         )
 
     def of(self, run: str) -> list[Finding]:

@@ -195,7 +195,10 @@ def name_of(cell: Cell) -> str:
 
 
 def _in_order(cells: Iterable[Cell], paper: Paper) -> list[Cell]:
-    """Seed by seed; within a seed those first that lie at the ends of lines, so that they go side by side."""
+    """Those first that lie at the ends of lines, so that they go side by side; then those whose seeds are compared with
+    one another, so that one store has them all; then the others. Each seed by seed.
+    """
     listed = list(cells)
     ends = {cell for line in lines_of(listed, paper) for cell in (line.first, line.second)}
-    return sorted(listed, key=lambda cell: (cell.seed, cell not in ends))
+    over_seeds = {cell for cell in listed if {"cka", "gradcam"} & paper.diagnostics_of(cell).keys()}
+    return sorted(listed, key=lambda cell: (cell not in ends, cell not in over_seeds | ends, cell.seed))

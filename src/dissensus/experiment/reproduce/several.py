@@ -91,6 +91,7 @@ class Several:
             frozenset(cell for one in several for cell in one.done),
             {cell: why for one in several for cell, why in one.again.items()},
             frozenset(cell for one in several for cell in one.recorded),
+            frozenset(cell for one in several for cell in one.spent),
         )
 
     def left(self, now: Standing) -> Left:

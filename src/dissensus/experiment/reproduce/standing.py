@@ -14,6 +14,7 @@ from dissensus.base.words import many
 from dissensus.experiment.budget import kind_of
 from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.experiment.plan import Plan
+from dissensus.experiment.reproduce.compared import groups_of
 from dissensus.experiment.reproduce.lines import Models, drawn, lines_of
 from dissensus.experiment.reproduce.look import Look
 from dissensus.records import RunStore
@@ -30,6 +31,7 @@ class Standing:
     done: frozenset[Cell]
     again: Mapping[Cell, str]  # runs that are there, but must be made again, and why
     recorded: frozenset[Cell] = frozenset()  # of those that are done, those that results tell of and the store does not
+    spent: frozenset[Cell] = frozenset()  # of those, what runs that are left are compared with, and nobody has any more
 
     @property
     def left(self) -> list[Cell]:
@@ -41,7 +43,8 @@ def standing(
 ) -> Standing:
     """Look at the store, and at results. What is there counts as done if it has all that should have been found in it.
 
-    Of a run that only results tell of, what is computed later from what it kept is taken to be there.
+    What is compared from what runs kept must be there as well, once all runs of such a group are: of runs that only
+    results tell of, nothing is kept.
     """
     stored = {cell for cell, plan in plans.items() if plan.name in store}
     there = {cell: plan.name for cell, plan in plans.items() if cell in stored or plan.name in recorded.runs}
@@ -54,6 +57,8 @@ def standing(
     models = Models.beside(store)
     lines = lines_of(plans, paper)
     whole = {line for line in lines if drawn(line, plans, store, recorded)}
+    groups = groups_of(plans, looks)
+    names = {cell: plan.name for cell, plan in plans.items()}
     known = -1
     while len(again) > known:  # a model that is made again is another one, so its lines to others are drawn again too
         known = len(again)
@@ -66,8 +71,15 @@ def standing(
                     again.setdefault(cell, "its weights are gone, and a model that is still to be made needs them")
             if ends <= there.keys() and not ends & again.keys():
                 again[line.second] = f"nobody drew the line to it from {line.first.method}"  # a look that failed
+        for group in groups:
+            if group.cells <= there.keys():
+                apart = list(group.apart(names, stored, recorded))
+                apart += [{*pair} for pair in group.pairs if again.keys() & pair]
+                for cell in {cell for pair in apart for cell in pair if cell not in stored}:
+                    again.setdefault(cell, "what it kept is gone, and a run that it has to be compared with needs it")
     done = frozenset(there.keys() - again.keys())
-    return Standing(plans, looks, done, again, done - stored)
+    waiting = {cell for group in groups if not group.cells <= there.keys() for cell in group.cells}
+    return Standing(plans, looks, done, again, done - stored, frozenset(waiting & (done - stored)))
 
 
 @dataclass(frozen=True)

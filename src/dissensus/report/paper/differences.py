@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dissensus.base.errors import InputError
 from dissensus.report.paper.grid import SETS, SLICES, digits_of, title_of, votes_in_words
-from dissensus.report.paper.measured import TOLERANCE, Gap, Measured, Subject, gap, measured
+from dissensus.report.paper.measured import FEW, TOLERANCE, Gap, Measured, Subject, gap, measured
 from dissensus.report.tables import number
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Compared:
     ours: Measured
     gap: Gap | None
     explained: str = ""
+    twice: bool = False  # whether the paper has another number of the same, on other seeds
 
     @property
     def differs(self) -> bool:
@@ -53,7 +55,8 @@ class Compared:
 
     @property
     def what(self) -> str:
-        return in_words(self.address)
+        """In words; and of which row of the paper, where it has the number on ten seeds and on five."""
+        return in_words(self.address) + (f" (its row of {self.address.seeds} seeds)" if self.twice else "")
 
     @property
     def numbers(self) -> str:
@@ -96,11 +99,23 @@ def compared(evidence: Evidence, paper: Paper, notes: Sequence[Note] = ()) -> li
 
 def _compared(evidence: Evidence, paper: Paper, notes: Sequence[Note]) -> Iterator[Compared]:
     comparable = evidence.comparable(paper)
+    rows = Counter(replace(address, seeds=None) for address in paper.published.numbers)
     for address, published in paper.published.numbers.items():
         ours = measured(evidence, Subject.of(address))
         if ours:
             explained = next((note.explains for note in notes if note.of(asdict(address))), "")
-            yield Compared(address, published, ours, gap(ours, published) if comparable else None, explained)
+            apart = gap(ours, published) if comparable else None
+            yield Compared(address, published, ours, apart, explained, rows[replace(address, seeds=None)] > 1)
+
+
+def counted(told: Sequence[Compared]) -> str:
+    """How many published numbers were compared, how many of them differ, and how many wait for seeds, in words."""
+    ready = [one for one in told if one.gap is not None]
+    early = len(told) - len(ready)
+    wait = f"{early} {'others were' if ready else 'were'} measured on fewer than {FEW} seeds, too few to compare."
+    differ = f"Of {len(ready)} numbers that were compared, {sum(one.differs for one in ready)} differ; by chance "
+    differ += "alone, about one in fifteen would."
+    return " ".join([differ] * bool(ready) + [wait] * bool(early)) or "Nothing was measured yet."
 
 
 def read_notes(folder: Path) -> list[Note]:
@@ -135,5 +150,5 @@ def rule() -> str:
     """The rule by which a number differs, in words."""
     return (
         f"A number differs where it is more than {TOLERANCE:g} standard errors of the difference from the published "
-        "one; where the paper has no SD, ours stands for both."
+        "one, on all of our seeds; where the paper has no SD, ours stands for both."
     )

@@ -24,6 +24,7 @@ METHODS = ("soft", "sls", "multipass", "deterministic-control", "shuffled-sls", 
 LOOKS: Mapping[str, Look] = looks(METHODS)
 PUBLISHED = "published"
 BLACK = Look(INK, "o")
+ENTRY = 1.45  # inches that an entry of a legend may take
 BESIDE = -0.22  # where a published number stands, left of ours
 
 
@@ -135,7 +136,8 @@ def legend(figure: Figure, ax: Axes, *, published: bool = False, more: Sequence[
         lines = require("matplotlib.lines", extra="report")
         told[PUBLISHED] = lines.Line2D([], [], ls="", marker="D", ms=6.5, mfc="none", mec=INK, mew=1.3)
     if told:
-        figure.legend(list(told.values()), list(told), loc="outside upper center", ncols=min(len(told), 8))
+        wide = max(1, int(figure.get_figwidth() / ENTRY))
+        figure.legend(list(told.values()), list(told), loc="outside upper center", ncols=min(len(told), wide))
 
 
 def told_mean(found: Measured, digits: int = 3) -> str:

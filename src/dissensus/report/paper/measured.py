@@ -164,16 +164,21 @@ class Gap:
 
 
 def gap(ours: Measured, published: Number) -> Gap | None:
-    """Ours minus the paper's; where it has no SD, ours stands for both. None where one seed has no spread.
+    """Ours minus the paper's; where it has no SD, ours stands for both.
+
+    None below five seeds, as few as the paper has: of two seeds that are near each other the spread is small by chance,
+    and of 143 numbers that were made up to be the paper's, 30 were two standard errors off.
 
     >>> from types import SimpleNamespace
-    >>> paper = SimpleNamespace(mean=0.5, sd=None, seeds=4)
-    >>> found = gap(Measured({0: 0.58, 1: 0.62, 2: 0.58, 3: 0.62}), paper)
+    >>> paper = SimpleNamespace(mean=0.5, sd=None, seeds=5)
+    >>> found = gap(Measured({0: 0.58, 1: 0.62, 2: 0.58, 3: 0.62, 4: 0.6}), paper)
     >>> round(found.value, 3), round(found.standard_error, 4), found.differs
-    (0.1, 0.0163, True)
+    (0.1, 0.0126, True)
+    >>> gap(Measured({0: 0.58, 1: 0.62}), paper) is None
+    True
     """
     own = ours.standard_error
-    if not np.isfinite(own):
+    if len(ours.seeds) < FEW or not np.isfinite(own):
         return None
     if published.sd is None and ours.of_pairs:
         theirs = own

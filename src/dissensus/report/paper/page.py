@@ -17,7 +17,7 @@ from dissensus.report.output import Files, picture, render, write_files
 from dissensus.report.paper.beside import by_kind, reach_table, read_beside
 from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import Coverage, coverage
-from dissensus.report.paper.differences import NOT_EXPLAINED, Compared, Note, compared, rule
+from dissensus.report.paper.differences import NOT_EXPLAINED, Compared, Note, compared, counted, rule
 from dissensus.report.paper.drawing import Drawn
 from dissensus.report.paper.extras import extra_tables
 from dissensus.report.paper.figures import FIGURES
@@ -79,7 +79,7 @@ def write_paper_page(
         "reach": reach,
         "differences": [one for one in told if one.differs],
         "comparable": evidence.comparable(paper),
-        "compared": len(told),
+        "counted": counted(told),
         "rule": rule(),
         "not_explained": NOT_EXPLAINED,
         "deviations": by_kind(beside),

@@ -156,8 +156,10 @@ class _Sheet:
                     continue
                 before = most
                 said = few_in_words(most) if seeds else many(most, "seed")
+                all_seeds = most == max(len(self.found(address, outside, None).seeds) for address in here)
+                compare = self.comparable and not of and all_seeds  # as in the list of differences
                 boxes = [
-                    Box() if address is None else self._box(address, one, most, compare=self.comparable and not of)
+                    Box() if address is None else self._box(address, one, most, compare)
                     for address, one in zip(here, found, strict=True)
                 ]
                 yield Line(name, f"measured{of}, {said}", tuple(boxes))
