@@ -42,9 +42,10 @@ def trained(deliver):
         return torch.softmax(model.eval()(**batch).logits, 1)[:, 1].numpy()
 
 
-error = {name: np.abs(trained(deliver) - good).mean() for name, deliver in (
+error = {name: float(np.abs(trained(deliver) - good).mean()) for name, deliver in (
     ("soft", Soft(votes)), ("multipass", Multipass(votes, seed=0)),
 )}  # fmt: skip
 guess = np.abs(good.mean() - good).mean()
-print(f"mean error of the predicted share of praise: {error}, of a constant guess: {guess:.3f}")
+told = ", ".join(f"{name} {value:.3f}" for name, value in error.items())
+print(f"mean error of the predicted share of praise: {told}, of a constant guess: {guess:.3f}")
 assert max(error.values()) < guess

@@ -258,3 +258,11 @@ def test_what_would_mend_the_votes_is_told_as_an_option(run, own_data, header, t
     code, _, err = run("compare", *OWN)
     assert code == 2
     assert err.endswith(told)
+
+
+def test_a_page_that_cannot_be_written_is_known_before_training(run, own_data):
+    (own_data / "file").write_text("in the way")
+    code, _, err = run("compare", *OWN, "--methods", "soft", "--seeds", 1, "--epochs", 1, "--out", "file/page")
+    assert code != 0
+    assert "cannot write the page to file/page: Not a directory." in err
+    assert not (own_data / "runs").exists()

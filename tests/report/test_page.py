@@ -176,6 +176,10 @@ def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match=r"cannot write the page to .*: Not a directory\."):
         output.write_files({"index.html": b"told"}, tmp_path / "file" / "page")
+    with pytest.raises(StoreError, match=r"cannot write the page to .*: Not a directory\."):
+        output.check_folder(tmp_path / "file" / "page")
+    output.check_folder(tmp_path / "a" / "page")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_disk_that_fills_up_leaves_nothing_half_written(tmp_path, monkeypatch):

@@ -104,12 +104,13 @@ def compare_and_report(
 ) -> None:
     """Make what is left of a comparison by the ``end``, ``how`` being options of the sweep, and write its page."""
     from dissensus.records import RunStore
-    from dissensus.report import collect
+    from dissensus.report import check_folder, collect
 
     with waiting("Reading the data", quiet):
         data = comparison.data.load()
         plans = comparison.plans(data)
     kept = RunStore(store)
+    check_folder(page)
     before = before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
     tell_notes([*data.votes.notes, *comparison.notes(), *before])
     refuse_done(how, plans, kept)

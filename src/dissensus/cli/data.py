@@ -55,16 +55,15 @@ def data_get(
     quiet: options.Quiet = False,
 ) -> None:
     """Download a data set and all it needs; a download that broke off goes on, what is here and whole stays."""
-    from dissensus.datasets import data_path, get
+    from dissensus.datasets import OFFICIAL, data_path, get
 
     with _downloads(quiet) as progress:
         came = get(name, progress)
     for path in came:
         out.print(str(path), highlight=False, markup=False, soft_wrap=True)
     if not came:
-        out.print(
-            f"{name} is already here, and whole: {data_path(name)}", highlight=False, markup=False, soft_wrap=True
-        )
+        where = "it comes with dissensus" if not OFFICIAL[name].files else f"it is here, and whole: {data_path(name)}"
+        out.print(f"{name} needs no download: {where}", highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager

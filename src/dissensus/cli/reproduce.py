@@ -164,6 +164,10 @@ def reproduce(
     if plan:
         _show_plan(told, repeated, now, wanted, of_seeds, out_folder, as_json)
         return
+    if not runs_only:
+        from dissensus.report import check_folder
+
+        check_folder(out_folder)
     code = 0
     if repeated is not None and now is not None:
         if not results_only:

@@ -4,6 +4,7 @@ Computing needs NumPy and SciPy alone; drawing and the page need ``dissensus[rep
 """
 
 from dissensus.report.comparison import Comparison, Judgement, Measure, Panel, collect
+from dissensus.report.output import check_folder
 from dissensus.report.page import write_page
 from dissensus.report.rules import ALPHA, RULES, Rule
 from dissensus.report.tables import Table, summary, to_json
@@ -18,6 +19,7 @@ __all__ = [
     "Panel",
     "Rule",
     "Table",
+    "check_folder",
     "collect",
     "summary",
     "to_json",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -63,6 +64,16 @@ def signed(text: str) -> str:
     '−0.002 to 0.001 [−0.01, 0.02] of md-agreement, seeds 0-4'
     """
     return re.sub(r"(?<![\w.])-(?=[\d.])", "−", text)
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Whether a page can be written there: better asked before hours of training than told after them."""
+    path = Path(folder)
+    made = [part for part in (path, *path.parents) if not part.exists()]
+    write_files({}, path)
+    for part in made:  # no trace, should training not come to an end
+        with suppress(OSError):  # unless somebody has put something there meanwhile
+            part.rmdir()
 
 
 def write_files(files: Files, folder: Path) -> None:
