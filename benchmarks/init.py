@@ -1,6 +1,6 @@
 """How do the convolutions of ResNet-18 begin? Judges runs that were made on a GPU; trains nothing.
 
-    dissensus compare benchmarks/init.toml --store STORE --budget 9m
+    python benchmarks/make_runs.py init --store STORE --budget 9m
     python benchmarks/init.py STORE                 # or archives of `dissensus runs pack`; several are fine
 
 Those are the six runs of He's way. The six of PyTorch's way are runs of gate.toml from before it was asked, when that
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tell(shown)
     tell(f"The rule chooses: [bold]{result['choice']}[/]")
     about = [run.about for by_seed in chosen.values() for run in by_seed.values()]
-    made_by = ["dissensus compare benchmarks/init.toml --store STORE", "the same with init = torch"]
+    made_by = ["python benchmarks/make_runs.py init --store STORE", "the same with init = torch"]
     write(given.out, result, about, "python benchmarks/init.py STORE", made_by)
 
 

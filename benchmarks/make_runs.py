@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from stored_runs import HERE, Measured, read_scores, tell, write_scores
 
@@ -39,6 +38,10 @@ def kept(plans: Sequence[Plan], before: Sequence[Measured], store: RunStore) -> 
     return [*{run.name: run for run in [*new, *before]}.values()]
 
 
+def whole_numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
 def tell_event(event: Event) -> None:
     if event.kind in ("done", "failed"):
         nll = "" if event.soft_nll is None else f", soft NLL {event.soft_nll:.4f}"
@@ -50,21 +53,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("plan", help=f"{', '.join(PLANS)}, or a plan file of one's own")
     parser.add_argument("--precision", choices=("tf32", "bf16", "fp32"), help="of the training; the plan's own")
-    parser.add_argument("--seeds", help="A,B,... in place of the plan's own")
+    parser.add_argument("--seeds", type=whole_numbers, help="A,B,... in place of the plan's own")
     parser.add_argument("--store", required=True, help="a folder for the runs, which may be thrown away")
     parser.add_argument("--budget", help="stop before so long is over, such as 9m or 590s")
     parser.add_argument("--width", type=int, default=4, help="so many side by side")
     parser.add_argument("--scores", type=Path, help="where the scores go; results/runs/PLAN.json")
     parser.add_argument("--known", type=Path, nargs="*", default=[], help="files of scores of runs to leave out")
-    given = parser.parse_args(arguments)
+    try:
+        return make(parser.parse_args(arguments))
+    except DissensusError as error:
+        raise SystemExit(str(error)) from None
+
+
+def make(given: argparse.Namespace) -> int:
+    """What is left of a plan; the exit status."""
+    budget = None if given.budget is None else seconds_of(given.budget)
     path = HERE / f"{given.plan}.toml" if given.plan in PLANS else Path(given.plan)
     out = given.scores or SCORES / f"{path.stem}.json"
-    changes: dict[str, Any] = {}
-    if given.precision:
-        changes["recipe"] = {"precision": given.precision}
-    if given.seeds:
-        changes["seeds"] = [int(seed) for seed in given.seeds.split(",")]
-    comparison = Comparison.read(path, **changes)
+    recipe = {"recipe": {"precision": given.precision}} if given.precision else {}
+    seeds = {"seeds": given.seeds} if given.seeds else {}
+    comparison = Comparison.read(path, **recipe, **seeds)
     plans = comparison.plans(comparison.data.load())
     before = read_scores(out) if out.exists() else []
     elsewhere = [run for file in given.known for run in read_scores(file)]
@@ -73,17 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     store = RunStore(given.store)
     try:
         outcome = compare(
-            left,
-            comparison.data,
-            store,
-            jobs=1,
-            progress=tell_event,
-            width=given.width,
-            budget=None if given.budget is None else seconds_of(given.budget),
-            say=tell,
+            left, comparison.data, store, jobs=1, progress=tell_event, width=given.width, budget=budget, say=tell
         )
-    except DissensusError as error:
-        raise SystemExit(str(error)) from None
     finally:
         if runs := kept(left, before, store):
             write_scores(runs, out)

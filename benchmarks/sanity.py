@@ -1,7 +1,9 @@
 """Do our runs have the published means? Judges runs that were made on a GPU; trains nothing.
 
-    python benchmarks/make_runs.py sanity --precision bf16 --store STORE --budget 9m     # 24 runs, 8 of them the gate's
-    python benchmarks/sanity.py benchmarks/results/runs/sanity.json   # or a store, or archives; several are fine
+    python benchmarks/make_runs.py sanity --precision bf16 --store STORE --known benchmarks/results/runs/gate.json
+    python benchmarks/sanity.py benchmarks/results/runs/gate.json benchmarks/results/runs/sanity.json
+
+24 runs, of which 8 are the gate's. Stores and archives of them are fine, too.
 
 The rule, written before the runs were made
 -------------------------------------------

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ def _stored(sources: Sequence[Path]) -> list[Measured]:
 
 def write_scores(runs: Iterable[Measured], path: Path) -> None:
     """A file of scores; numbers that are not finite, since a run diverged, are null."""
-    told = [asdict(run) | {"scores": _swapped(run.scores, _or_null)} for run in sorted(runs, key=lambda run: run.name)]
+    told = [_changed(asdict(run), _or_null) for run in sorted(runs, key=lambda run: run.name)]
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(path) as part:
         part.write_text(json.dumps(told, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
@@ -90,13 +90,15 @@ def read_scores(path: Path) -> list[Measured]:
     """What :func:`write_scores` wrote."""
     try:
         rows = json.loads(path.read_text("utf-8"))
-        return [Measured(**row | {"scores": _swapped(row["scores"], _or_nan)}) for row in rows]
+        return [Measured(**_changed(row, _or_nan)) for row in rows]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise SystemExit(f"{path} is no file of scores ({error}).") from None
 
 
-def _swapped(scores: Mapping[str, Mapping[str, Any]], change: Any) -> dict[str, dict[str, Any]]:
-    return {at: {metric: change(value) for metric, value in told.items()} for at, told in scores.items()}
+def _changed(row: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """With every measured number changed."""
+    scores = {at: {metric: change(value) for metric, value in told.items()} for at, told in row["scores"].items()}
+    return {**row, "scores": scores, "first_loss": change(row["first_loss"])}
 
 
 def _or_null(value: float) -> float | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from dissensus.cli import main
 from dissensus.datasets import OFFICIAL
+
+RESULTS = Path(__file__).parents[2] / "results" / "soft-labels"
 
 
 def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
@@ -87,3 +90,17 @@ def test_results_of_another_paper_are_not_written_over(
     assert code == 2
     assert "another paper" in said
     assert (tmp_path / "results" / "runs.csv").read_bytes() == before
+
+
+def test_the_plan_counts_what_results_tell_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those that are committed, whose runs are in no store."""
+    if not OFFICIAL["hs-brexit"].there:
+        pytest.skip("DISSENSUS_DATA names no folder with hs-brexit")
+    words = ["--plan", "--json", "--protocol", "hs-brexit-frozen", "--store", str(tmp_path / "runs")]
+    with pytest.raises(SystemExit):
+        main(["reproduce", "soft-labels", *words, "--out", str(RESULTS)])
+    found = json.loads(capsys.readouterr().out)
+    assert (found["done"], found["told_by_results"], found["left"]) == (50, 50, 0)
+    with pytest.raises(SystemExit):
+        main(["reproduce", "soft-labels", *words, "--out", str(tmp_path / "elsewhere")])
+    assert json.loads(capsys.readouterr().out)["left"] == 50

@@ -338,10 +338,71 @@ def test_results_of_a_run_without_all_its_numbers_do_not_count(
     assert set(now.left) == compared | ends | {replace(end, seed=1) for end in ends}  # and seeds are compared
 
 
+def test_a_run_that_only_results_tell_of_can_be_made_again(
+    repeated: Reproduction, evidence: Evidence, tmp_path: Path
+) -> None:
+    few = Cell("published", "sls", 5, 1, 0)
+    found = [one for one in evidence.findings if (one.run, one.name) != (repeated.plans[few].name, "top_eigenvalue")]
+    before = Evidence(evidence.runs, evidence.about, found, evidence.histories, evidence.lines)
+    here = replace(repeated, store=RunStore(tmp_path / "runs"), before=before)
+    now = here.standing([few])
+    assert set(now.again) == {few}
+    assert here.carry_out(now, jobs=1).done == (here.plans[few].name,)
+    assert not here.standing([few]).left
+
+
+def test_what_results_say_of_a_model_that_was_made_again_is_no_longer_true(
+    repeated: Reproduction, evidence: Evidence, tmp_path: Path
+) -> None:
+    """One end of a line is made anew, and the call ends before results are written: the next one draws the line."""
+    soft, sls = Cell("published", "soft", "all", 1, 0), Cell("published", "sls", "all", 1, 0)
+    pack(repeated.store, tmp_path / "packed", names=[repeated.plans[sls].name])
+    store = RunStore(tmp_path / "runs")
+    merge(store, [tmp_path / "packed"])
+    here = replace(repeated, store=store, before=evidence)
+    assert not here.standing(here.plans).left
+    about = store.path / here.plans[sls].name / "about.json"
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"seconds": 12345.0}))
+    assert {soft, sls} <= set(here.standing(here.plans).left)
+    assert 0 not in here.collect().numbers("barrier", protocol="published", method="sls", other="soft")
+
+
+def test_where_there_is_no_commit_pairs_stay(repeated: Reproduction, evidence: Evidence, tmp_path: Path) -> None:
+    """Outside a checkout a run does not know its commit, and files have nothing in its place."""
+    pack(repeated.store, tmp_path / "packed", names=[repeated.plans[Cell("published", "soft", "all", 1, 0)].name])
+    store = RunStore(tmp_path / "runs")
+    merge(store, [tmp_path / "packed"])
+    (run,) = store.names()
+    path = store.path / run / "about.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"commit": None}))
+    about = {name: dict(told) for name, told in evidence.about.items()}
+    about[run].pop("commit", None)
+    before = Evidence(evidence.runs, about, evidence.findings, evidence.histories, evidence.lines)
+    told = replace(repeated, store=store, before=before).collect()
+    same = {"protocol": "published", "method": "soft"}
+    assert told.pairs("cka", **same) == evidence.pairs("cka", **same) != {}
+
+
+@pytest.mark.parametrize(
+    ("name", "where"), [("gradient_variance", "evaluation"), ("js_gain", "training"), ("top_eigenvalue", "evaluation")]
+)
+def test_results_without_any_of_a_kind_of_numbers_are_not_whole(
+    repeated: Reproduction, evidence: Evidence, tmp_path: Path, name: str, where: str
+) -> None:
+    """At the best epoch: what the last one has is beside it, and does not stand in for it."""
+    found = [one for one in evidence.findings if (one.name, one.where, one.checkpoint) != (name, where, "best")]
+    assert len(found) < len(evidence.findings)
+    if where == "training":
+        found = [one for one in found if (one.name, one.where) != (name, where)]
+    before = Evidence(evidence.runs, evidence.about, found, evidence.histories, evidence.lines)
+    here = replace(repeated, store=RunStore(tmp_path / "runs"), before=before)
+    assert here.standing(here.plans).left
+
+
 def test_results_that_are_planned_otherwise_by_now_are_left_out(repeated: Reproduction, evidence: Evidence) -> None:
     replanned = Evidence({f"x{run}": cell for run, cell in evidence.runs.items()})
     here = replace(repeated, before=replanned)
-    assert not here.recorded.runs
+    assert not here.recorded().runs
     assert here.stale == len(evidence.runs)
     assert here.collect().runs == evidence.runs
     assert repeated.stale == 0

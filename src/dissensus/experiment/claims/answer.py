@@ -197,7 +197,7 @@ def _better(cells: Sequence[Measured]) -> str:
     >>> print(_better(cells(0.0212, 0.059)), _better(cells(-0.052, -0.015)), _better(cells(-0.008, 0.009)), sep="; ")
     0.021 to 0.059 nats better; 0.015 to 0.052 nats worse; between 0.008 nats worse and 0.009 nats better
     """
-    means = sorted(cell.mean for cell in cells if cell.mean is not None)
+    means = sorted(round(cell.mean, 3) for cell in cells if cell.mean is not None)
     if not means:
         return "not measured yet"
     low, high = (f"{abs(mean):.3f}" for mean in (means[0], means[-1]))
@@ -205,6 +205,6 @@ def _better(cells: Sequence[Measured]) -> str:
         return f"between {low} nats worse and {high} nats better"
     if means[0] < 0 < means[-1]:
         return f"at most {low} nats better or worse"
-    first, second = sorted((low, high))
+    first, second = sorted((low, high), key=float)
     span = first if first == second else f"{first} to {second}"
     return f"{span} nats {'better' if means[0] >= 0 else 'worse'}"

@@ -43,18 +43,18 @@ def collect(of: Reproduction) -> Evidence:
     found += [*across_seeds(runs), *_barriers(runs, of)]
     return Evidence(
         {run.name: cell for cell, run in runs.items()},
-        {run.name: _about(run) for run in runs.values()},
+        {run.name: about(run) for run in runs.values()},
         [one for one in found if isinstance(one, Finding)],
         {run.name: {name: told for name, told in run.history.items() if name != LEFT_OUT} for run in runs.values()},
         [one for one in found if isinstance(one, Line)],
     )
 
 
-def _about(run: StoredRun) -> dict[str, Any]:
-    """Where and how it was made; of the seconds, its share of a device that several runs used at once."""
+def about(run: StoredRun) -> dict[str, Any]:
+    """Where and how a run was made; of the seconds, its share of a device that several runs used at once."""
     told, packages = run.about, run.about.get("packages", {})
     looking = told.get("looking") or 0.0
-    return {
+    found = {
         "data": run.plan["data"]["name"],
         "model": run.plan["model"]["name"],
         "version": told.get("dissensus"),
@@ -64,6 +64,7 @@ def _about(run: StoredRun) -> dict[str, Any]:
         "precision": run.plan["recipe"].get("precision"),
         "seconds": round((told["seconds"] - looking) / told.get("width", 1) + looking, 3),
     }
+    return {name: value for name, value in found.items() if value is not None}  # as files have it
 
 
 def _of_run(cell: Cell, run: StoredRun, of: Reproduction) -> Found:

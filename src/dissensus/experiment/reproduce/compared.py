@@ -13,10 +13,12 @@ from itertools import combinations
 
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.papers import Cell, Evidence
+from dissensus.experiment.papers.evidence import Where
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.look import Look
 
 YARDSTICK = "soft"  # what hard deliveries are compared with
+GAIN = "js_gain"  # on training items too: for these the logits are kept
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class Group:
     """Trainings of which each two are compared, or each with the first."""
 
     pairs: tuple[tuple[Cell, Cell], ...]  # the first has the number
-    number: str  # by which one sees that they were compared
+    number: str  # by which one sees that they were compared, on these items
+    where: Where = "evaluation"
 
     @property
     def cells(self) -> set[Cell]:
@@ -35,7 +38,8 @@ class Group:
         for first, second in self.pairs:
             there = {first, second} <= set(stored)
             if not there and not any(
-                one.name == self.number and one.other == names[second] for one in recorded.of(names[first])
+                (one.name, one.where, one.other) == (self.number, self.where, names[second])
+                for one in recorded.of(names[first])
             ):
                 yield {first, second}
 
@@ -51,12 +55,16 @@ def groups_of(plans: Mapping[Cell, Plan], looks: Mapping[str, Look]) -> list[Gro
             families.setdefault(("cam_stability", replace(cell, seed=0)), []).append(cell)
         soft = replace(cell, method=YARDSTICK)
         if look is not None and look.train_logits and _hard(cell) and soft in plans:
-            families.setdefault(("js_gain", soft), [soft]).append(cell)
-    return [Group(tuple(_pairs(number, cells)), number) for (number, _), cells in families.items() if len(cells) > 1]
+            families.setdefault((GAIN, soft), [soft]).append(cell)
+    return [
+        Group(tuple(_pairs(number, cells)), number, "training" if number == GAIN else "evaluation")
+        for (number, _), cells in families.items()
+        if len(cells) > 1
+    ]
 
 
 def _pairs(number: str, cells: list[Cell]) -> Iterator[tuple[Cell, Cell]]:
-    if number == "js_gain":
+    if number == GAIN:
         soft, *hard = cells
         yield from ((cell, soft) for cell in hard)
     else:

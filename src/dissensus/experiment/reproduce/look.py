@@ -84,7 +84,7 @@ class Look:
     def lacks(self, run: StoredRun) -> list[str]:
         """What a run should have beside it, had this been looked for in it, and has not: a word each."""
         lost = self.lacks_numbers(one for one in run.diagnostics() if one.weights == "best")
-        kept = [name for name in ("gradient_variance", "features", "maps", "train_logits") if getattr(self, name)]
+        kept = [name for name in ("features", "maps", "train_logits") if getattr(self, name)]
         held = _names(run) if kept else set()
         return lost + [name.replace("_", " ") for name in kept if f"best_{name}" not in held]
 
@@ -93,6 +93,7 @@ class Look:
         numbers = {(one.name, one.slice, one.other) for one in found}
         wanted = {f"curvature of {part} items": ("top_eigenvalue", part, "") for part in self.curvature}
         wanted |= {f"scores of {name}": ("energy_auroc", "all", name) for name in self.outside}
+        wanted |= {"gradient variance": ("gradient_variance", "all", "")} if self.gradient_variance else {}
         return [word for word, subject in wanted.items() if subject not in numbers]
 
     def _curvature(self, subject: Subject, inputs: Any, precision: str) -> Found:

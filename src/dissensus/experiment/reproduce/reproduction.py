@@ -57,15 +57,27 @@ class Reproduction:
         return self.data.labels[[places[item] for item in run.predictions["ids"]]]
 
     @cached_property
-    def recorded(self) -> Evidence:
+    def planned(self) -> Evidence:
         """Of what results tell, that which is still planned so."""
         names = {cell: plan.name for cell, plan in self.plans.items()}
         return self.before.only({run for run, cell in self.before.runs.items() if names.get(cell, run) == run})
 
+    def recorded(self) -> Evidence:
+        """Of that, what the store does not say itself, and what is true of its runs: they may have been made again."""
+        from dissensus.experiment.reproduce.collect import about
+
+        if not self.planned.runs:
+            return self.planned
+        runs = self.runs()
+        stored = Evidence(
+            {run.name: cell for cell, run in runs.items()}, {run.name: about(run) for run in runs.values()}
+        )
+        return self.planned.joined(stored)
+
     @property
     def stale(self) -> int:
         """How many runs results tell of that are planned otherwise by now: of another recipe, model or version."""
-        return len(self.before.runs) - len(self.recorded.runs)
+        return len(self.before.runs) - len(self.planned.runs)
 
     def runs(self) -> dict[Cell, StoredRun]:
         """Of the trainings, those that are in the store."""
@@ -98,7 +110,7 @@ class Reproduction:
     def standing(self, cells: Iterable[Cell]) -> Standing:
         """How far these trainings are."""
         plans = {cell: self.plans[cell] for cell in cells}
-        return standing(plans, self.looks, self.paper, self.store, self.recorded)
+        return standing(plans, self.looks, self.paper, self.store, self.recorded())
 
     def times(self, now: Standing) -> Times:
         return times(now, self.store)
@@ -123,7 +135,8 @@ class Reproduction:
         for cell, why in now.again.items():
             if say is not None:
                 say(f"{name_of(cell)} is made again: {why}")
-            self.store.remove(now.plans[cell].name)
+            if (name := now.plans[cell].name) in self.store:  # else only results tell of it
+                self.store.remove(name)
         later = set(self._postponed(now, budget))
         chosen = [plan for cell, plan in now.plans.items() if cell not in later | now.recorded]
         protocols = {plan.name: cell.protocol for cell, plan in now.plans.items()}
@@ -154,10 +167,10 @@ class Reproduction:
         kept = set(models.runs())
         if not kept:
             return
-        waiting = set()
+        waiting, recorded = set(), self.recorded()
         for line in lines_of(self.plans, self.paper):
             names = {self.plans[cell].name for cell in (line.first, line.second)}
-            if names & kept and not drawn(line, self.plans, self.store, self.recorded):
+            if names & kept and not drawn(line, self.plans, self.store, recorded):
                 waiting |= names
         for run in kept - waiting:
             models.forget(run)
@@ -181,7 +194,7 @@ class Reproduction:
         """What was measured in all runs of the paper that are in the store, and what results tell of others."""
         from dissensus.experiment.reproduce.collect import collect
 
-        return self.recorded.joined(collect(self))
+        return self.planned.joined(collect(self))
 
 
 def name_of(cell: Cell) -> str:

@@ -51,7 +51,8 @@ def standing(
     again: dict[Cell, str] = {}
     for cell, name in there.items():
         if (look := looks.get(name)) is not None:
-            lost = look.lacks(store.read(name)) if cell in stored else look.lacks_numbers(recorded.of(name))
+            numbers = (one for one in recorded.of(name) if one.checkpoint == "best")
+            lost = look.lacks(store.read(name)) if cell in stored else look.lacks_numbers(numbers)
             if lost:
                 again[cell] = f"it was made without {', '.join(lost)}"
     models = Models.beside(store)
