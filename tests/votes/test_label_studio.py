@@ -96,3 +96,28 @@ def test_a_row_an_annotation(read, write):
     for wrong in (lambda: read(ROWS), lambda: read_votes(table)):
         with pytest.raises(InputError, match="that may be a control: 'text', 'mood'; say which holds the labels"):
             wrong()
+
+
+def row(number, who, **more):
+    return {"text": f"t{number}", "id": number, "annotator": who, "annotation_id": number, "lead_time": 1.0, **more}
+
+
+def test_a_control_that_the_first_row_lacks(read):
+    rows = [row(1, 1), row(1, 2, mood="good"), row(2, 1, mood="bad")]
+    with pytest.raises(InputError, match="that may be a control: 'text', 'mood'; say which holds the labels"):
+        read(rows)
+    votes = read(rows, label="mood")
+    assert (votes.classes, votes.counts().tolist()) == (("bad", "good"), [[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"label": "mod"}, "unknown control 'mod'; did you mean 'mood'"),
+        ({"label": "mood", "annotator": "nope"}, "unknown key 'nope'"),
+        ({"label": "mood", "item": "nope"}, "unknown key 'nope'"),
+    ],
+)
+def test_keys_that_no_row_has(read, keywords, message):
+    with pytest.raises(InputError, match=rf"project.json: {message}"):
+        read(ROWS, **keywords)

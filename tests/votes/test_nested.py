@@ -48,3 +48,13 @@ def test_other_documents(read):
             read(content, indent=1)
     with pytest.raises(InputError, match=r"answers.json: an object of the shape \{item: \{annotator: label\}\}"):
         read([1, 2], layout="nested")
+
+
+@pytest.mark.parametrize("key", ["text", "label"])
+def test_records_by_their_id_are_no_votes(read, key):
+    records = {"1": {key: "hello", "topic": "x"}, "2": {key: "bye", "topic": "y"}}
+    with pytest.raises(InputError, match="a shape that is not known here"):
+        read(records)
+    assert read(records, layout="nested").notes[0] == (
+        f"No label in the key '{key}' is in another one; if that is no annotator, leave the key out."
+    )

@@ -115,10 +115,12 @@ def _read_rows(source: Source, ask: Ask) -> Votes:
     item, who = ask.item or "id", ask.annotator or "annotator"
     if isinstance(source, Document):
         rows = source.content
-        names = [name for name in rows[0] if name not in OTHERS]
+        keys = list(dict.fromkeys(key for row in rows for key in row))  # a row may lack a control nobody answered
+        names = [name for name in keys if name not in OTHERS]
         label = ask.label or only(source.name, names, "keys that may be a control")
-        if not any(label in row for row in rows):
-            raise InputError(f"{unknown('control', label, names)}.")
+        for role, key, known in (("control", label, names), ("key", item, keys), ("key", who, keys)):
+            if key not in keys:
+                raise InputError(f"{unknown(role, key, known)}.")
         answers = [Answer(row.get(item), row.get(who), _cell(row.get(label))) for row in rows]
         return votes_of(answers, ask, place=lambda at: f"{source.name}, annotation {rows[at]['annotation_id']}")
     assert isinstance(source, Table)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from dissensus.base.errors import InputError
 from dissensus.votes.answers import Answer, votes_of
-from dissensus.votes.ask import Ask
+from dissensus.votes.ask import LABEL, TEXTS, Ask
+from dissensus.votes.oddities import odd_annotators
 from dissensus.votes.source import Document, Source
 from dissensus.votes.table import Votes
 
 
 def fits(source: Source, ask: Ask) -> bool:
-    """Whether all entries are of one of the two shapes. Numbers beside names may be votes a class as well as labels."""
+    """Whether all entries are of one of the two shapes.
+
+    Numbers beside names may be votes a class as well as labels, and an entry with a text or a label may be a record.
+    """
     entries = _entries(source)
     return bool(entries) and (all(map(_lewidi, entries)) or all(map(_texts, entries)))
 
@@ -24,7 +29,8 @@ def read(source: Source, ask: Ask) -> Votes:
         raise InputError("an object of the shape {item: {annotator: label}} was expected.")
     assert isinstance(source, Document)
     answers = [answer for item, entry in source.content.items() for answer in _answers(item, entry)]
-    return votes_of(answers, ask, place=lambda at: f"{source.name}, item {answers[at].item!r}")
+    votes = votes_of(answers, ask, place=lambda at: f"{source.name}, item {answers[at].item!r}")
+    return replace(votes, notes=(*votes.notes, *odd_annotators(votes, "key")))
 
 
 def _entries(source: Source) -> list[dict[str, Any]]:
@@ -42,7 +48,7 @@ def _plain(entry: dict[str, Any]) -> bool:
 
 
 def _texts(entry: dict[str, Any]) -> bool:
-    return all(isinstance(label, str | None) for label in entry.values())
+    return all(isinstance(label, str | None) for label in entry.values()) and not {*TEXTS, *LABEL} & set(entry)
 
 
 def _answers(item: str, entry: dict[str, Any]) -> Iterator[Answer]:

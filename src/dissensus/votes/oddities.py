@@ -38,7 +38,7 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
     return notes
 
 
-def odd_annotators(votes: Votes) -> list[str]:
+def odd_annotators(votes: Votes, what: str = "column") -> list[str]:
     """A note on an annotator who says several things and never what another says: perhaps a column of something else.
 
     >>> odd_annotators(Votes.from_records(items=[0, 0, 0, 1, 1, 1], annotators=["text", "ann", "bob"] * 2,
@@ -51,5 +51,5 @@ def odd_annotators(votes: Votes) -> list[str]:
     said[votes.annotators, votes.codes] = True
     shared = said[:, said.sum(0) > 1].any(1)
     odd = votes.annotator_names[~shared & (said.sum(1) > 1)].tolist()
-    told = f"No label in the column {odd[0]!r} is in another one" if odd else ""
-    return [f"{told}; if that is no annotator, leave the column out."] if odd else []
+    told = f"No label in the {what} {odd[0]!r} is in another one" if odd else ""
+    return [f"{told}; if that is no annotator, leave the {what} out."] if odd else []
