@@ -85,3 +85,15 @@ def refuse_missing(table: Table, role: str, usual: Sequence[str]) -> InputError:
         f"Name the one that holds the {role}",
         give=[role],
     )
+
+
+def refuse_given(ask: Ask, roles: Sequence[str], why: str) -> None:
+    """An error for a name that would have no effect.
+
+    >>> refuse_given(Ask(item="id"), ["item"], "keys are the items")
+    Traceback (most recent call last):
+    dissensus.base.errors.InputError: the item is said to be in 'id', but keys are the items; leave that out.
+    """
+    for role in roles:
+        if (given := getattr(ask, role)) is not None:
+            raise InputError(f"the {role} is said to be in {given!r}, but {why}; leave that out.")

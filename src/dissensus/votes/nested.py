@@ -8,7 +8,7 @@ from typing import Any
 
 from dissensus.base.errors import InputError
 from dissensus.votes.answers import Answer, votes_of
-from dissensus.votes.ask import LABEL, TEXTS, Ask
+from dissensus.votes.ask import LABEL, TEXTS, Ask, refuse_given
 from dissensus.votes.oddities import odd_annotators
 from dissensus.votes.source import Document, Source
 from dissensus.votes.table import Votes
@@ -28,6 +28,7 @@ def read(source: Source, ask: Ask) -> Votes:
     if not (all(map(_lewidi, entries)) or all(map(_plain, entries))) or not entries:
         raise InputError("an object of the shape {item: {annotator: label}} was expected.")
     assert isinstance(source, Document)
+    refuse_given(ask, ["item", "annotator", "label"], "in JSON of the shape {item: {annotator: label}} no key is named")
     answers = [answer for item, entry in source.content.items() for answer in _answers(item, entry)]
     votes = votes_of(answers, ask, place=lambda at: f"{source.name}, item {answers[at].item!r}")
     return replace(votes, notes=(*votes.notes, *odd_annotators(votes, "key")))
@@ -40,7 +41,8 @@ def _entries(source: Source) -> list[dict[str, Any]]:
 
 
 def _lewidi(entry: dict[str, Any]) -> bool:
-    return isinstance(entry.get("annotations"), dict) or {"annotations", "annotators"} <= set(entry)
+    said, annotators = entry.get("annotations"), entry.get("annotators")
+    return isinstance(said, dict) or (isinstance(said, str) and isinstance(annotators, str))
 
 
 def _plain(entry: dict[str, Any]) -> bool:
