@@ -72,11 +72,12 @@ def votes(
         delimiter=delimiter,
     )
     told = summary(read)
-    tell_notes([*read.notes, *_of_ratings(read)])
+    notes = [*read.notes, *_of_ratings(read)]
+    tell_notes(notes)
     if save is not None:
         (read.save if save.suffix.lower() == ".npz" else read.write)(save)
     if as_json:
-        print_json(asdict(told) | {"notes": list(read.notes)})
+        print_json(asdict(told) | {"notes": notes})
     else:
         _show_votes(file.name, told)
         if save is not None:

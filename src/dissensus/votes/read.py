@@ -61,8 +61,9 @@ def read_votes(
     Where two fit, ``layout`` has to say which.
 
     Exports of Label Studio, Prodigy, Mechanical Turk and Toloka are recognised, too, and JSON objects of the shape
-    ``{item: {annotator: label}}``. Cancelled, rejected and skipped answers are no votes. Where a project asks for
-    several things, ``label`` says for which; ``item`` may name another id than the tool's.
+    ``{item: {annotator: label}}`` with text labels (numbers: ``layout="nested"``). Cancelled, rejected and skipped
+    answers are no votes; where Prodigy asks yes or no, a rejection is one. Where a project asks for several things,
+    ``label`` says for which; ``item`` may name another id than the tool's.
 
     Without ``classes`` they are put in numeric order if all are numbers, else sorted; if they are ``ordered`` and no
     numbers, they have to be named. A vote may name several classes: as a list in JSON Lines, Parquet and frames, or as
