@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.base.errors import InputError
-from dissensus.base.words import many
+from dissensus.base.words import first, many
 from dissensus.votes.ask import Ask, find
 from dissensus.votes.build import Place, as_column, from_columns
 from dissensus.votes.numbers import numbers_or_text, whole_numbers
@@ -85,7 +85,7 @@ def only(name: str, names: Sequence[str], what: str) -> str:
     if not names:
         raise InputError(f"{name} has no {what}, where labels would be.")
     if len(names) > 1:
-        told = ", ".join(map(repr, names[:20]))
+        told = first([*map(repr, names)])
         raise InputError(f"{name} has several {what}: {told}; say which holds the labels", give=["label"])
     return names[0]
 

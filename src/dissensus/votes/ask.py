@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dissensus.base.errors import InputError, unknown
-from dissensus.base.words import listed
+from dissensus.base.words import first, listed
 from dissensus.votes.source import Table
 from dissensus.votes.table import Class
 
@@ -34,7 +34,7 @@ def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> in
     if given is not None and given not in table.columns:
         raise InputError(f"{table.name}: {unknown('column', given, table.columns)}.")
     if len(names) > 1:
-        told = " and ".join(map(repr, names))
+        told = listed([*map(repr, names)])
         raise InputError(f"{table.name} has the columns {told}; say which is the {role}", give=[role])
     if not names:
         return None
@@ -81,7 +81,7 @@ def refuse_padded(table: Table, ask: Ask) -> None:
 def refuse_missing(table: Table, role: str, usual: Sequence[str]) -> InputError:
     told = " or ".join(map(repr, usual))
     return InputError(
-        f"{table.name} has no column {told}; its columns are {', '.join(table.columns[:20])}. "
+        f"{table.name} has no column {told}; its columns are {first(table.columns)}. "
         f"Name the one that holds the {role}",
         give=[role],
     )

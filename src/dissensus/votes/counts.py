@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dissensus.base.arrays import SHARES
 from dissensus.base.errors import InputError
+from dissensus.base.words import first
 from dissensus.votes import long
 from dissensus.votes.ask import ITEM, TEXTS, Ask, find, refuse_none, texts_told, votes_columns
 from dissensus.votes.build import Place, without_votes
@@ -157,7 +158,7 @@ def _classes(source: Table, names: list[str], ask: Ask) -> Sequence[Class]:
         return whole_numbers(pl.Series(names)).to_list()
     if names != list(map(str, ask.classes)):
         raise InputError(
-            f"{source.name} has the columns {', '.join(names[:20])}, but the classes were said to be "
-            f"{', '.join(map(str, ask.classes[:20]))}; a column is a class, in this order."
+            f"{source.name} has the columns {first(names)}, but the classes were said to be "
+            f"{first([*map(str, ask.classes)])}; a column is a class, in this order."
         )
     return ask.classes

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dissensus.base.words import listed
 from dissensus.votes.table import Class, Votes
 
 BLANK = {"na", "n/a", "#n/a", "nan", "null", "?", "-"}  # but not "none", which may be an answer
@@ -28,12 +29,12 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
     notes = []
     if alike:
         more = f" ({len(alike)} classes are written in several ways)" if len(alike) > 1 else ""
-        told = " and ".join(map(repr, alike[0]))
+        told = listed([*map(repr, alike[0])])
         notes.append(
             f"The classes {told} differ in capitals or spaces alone; if they are one, write it in one way{more}."
         )
     if blank:
-        told = f"The class {blank[0]!r}" if len(blank) == 1 else f"The classes {' and '.join(map(repr, blank))}"
+        told = f"The class{'' if len(blank) == 1 else 'es'} {listed([*map(repr, blank)])}"
         notes.append(f"{told} may stand for no vote; if so, leave those cells empty.")
     return notes
 

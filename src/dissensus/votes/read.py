@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dissensus.base.errors import InputError, unknown
+from dissensus.base.words import first
 from dissensus.votes import counts, label_studio, long, mturk, nested, prodigy, saved, toloka, wide
 from dissensus.votes.ask import Ask, refuse_padded
 from dissensus.votes.source import Arrays, Document, Source, Table, TypedTable, open_source
@@ -110,7 +111,7 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
             'Lines) or hand over a data frame. If it is {item: {annotator: label}}, say "nested"',
             give=["layout"],
         )
-    columns = f" Its columns are {', '.join(source.columns[:20])}." if isinstance(source, Table) else ""
+    columns = f" Its columns are {first(source.columns)}." if isinstance(source, Table) else ""
     raise InputError(
         f"{source.name} has no layout of votes that is known here.{columns} If a row is an item and a column an "
         "annotator, name the column of the items; if a row is a vote, name that of the labels as well:",
