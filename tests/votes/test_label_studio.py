@@ -130,14 +130,16 @@ def test_an_annotation_that_answers_twice(read):
     with pytest.raises(InputError, match=r"project.json: task 5: one annotation answers 2 times, not always the same"):
         read(other)
     other[0]["annotations"][0]["was_cancelled"] = True
-    assert read(same + [task(6, *other[0]["annotations"])]).n_votes == 2
+    assert read([*same, task(6, *other[0]["annotations"])]).n_votes == 2
     rows = [row(1, 1, mood=[{"rating": 4}, {"rating": 2}]), row(1, 2, mood=[{"rating": 4}])]
     with pytest.raises(InputError, match=r"project.json, annotation 1: one annotation answers 2 times"):
         read(rows, label="mood")
 
 
 def test_who_annotated_cannot_be_named(read):
-    with pytest.raises(InputError, match=r"annotator is said to be in 'email', but tasks name who annotated them in 'c"):
+    with pytest.raises(
+        InputError, match=r"annotator is said to be in 'email', but tasks name who annotated them"
+    ):
         read([task(1, annotation(1, result(["a"])))], annotator="email")
 
 

@@ -57,7 +57,8 @@ def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
     else:
         out.print(f"No runs in {escape(str(kept.path))}.", highlight=False)
     if unfinished := kept.unfinished_names():
-        line = f"Unfinished: {len(unfinished)} ({first(unfinished, 4)}). The command that began a run goes on where it was."
+        shown = first(unfinished, 4)
+        line = f"Unfinished: {len(unfinished)} ({shown}). The command that began a run goes on where it was."
         out.print(line, highlight=False)
 
 

@@ -117,7 +117,9 @@ def _results(annotation: dict[str, Any]) -> list[dict[str, Any]]:
 def _one(said: list[Any], where: str) -> Any:
     """What is said once, or over and over; an error if it is now this and now that, as of the regions of an image."""
     if any(other != said[0] for other in said):
-        raise InputError(f"{where}: one annotation answers {len(said)} times, not always the same; a vote is one answer.")
+        raise InputError(
+            f"{where}: one annotation answers {len(said)} times, not always the same; a vote is one answer."
+        )
     return said[0] if said else None
 
 
