@@ -137,9 +137,7 @@ def test_an_annotation_that_answers_twice(read):
 
 
 def test_who_annotated_cannot_be_named(read):
-    with pytest.raises(
-        InputError, match=r"annotator is said to be in 'email', but tasks name who annotated them"
-    ):
+    with pytest.raises(InputError, match=r"annotator is said to be in 'email', but tasks name who annotated them"):
         read([task(1, annotation(1, result(["a"])))], annotator="email")
 
 
