@@ -41,6 +41,14 @@ def test_runs_of_ones_own_files_are_listed_by_file_and_method(run, made):
     }
 
 
+def test_runs_are_listed_by_their_number_of_votes(run, own_data):
+    for votes in ("all", 10, 5):
+        code, _, err = run("train", *OWN, "--per-item", votes, "--draw", "resample", "--epochs", 1)
+        assert code == 0, err
+    head, *lines = run("runs", "list")[1].splitlines()
+    assert [line.split()[head.split().index("votes")] for line in lines] == ["5", "10", "all"]
+
+
 def test_packed_and_merged_runs_give_the_same_report(run, made):
     from dissensus.records import RunStore
     from dissensus.report import collect, to_json

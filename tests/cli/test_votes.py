@@ -121,4 +121,5 @@ def test_what_cannot_be_told_of_agreement_is_said_in_words(run, tmp_path):
 def test_numbers_that_may_be_ratings_get_a_hint(run, tmp_path):
     (tmp_path / "rated.csv").write_text("item,label\na,1\na,2\nb,3\nb,3\n")
     assert "If they are ratings, say --ordered" in run("votes", "rated.csv")[2]
+    assert "If they are ratings" in json.loads(run("votes", "rated.csv", "--json")[1])["notes"][-1]
     assert "ratings" not in run("votes", "rated.csv", "--ordered")[2]

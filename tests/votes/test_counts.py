@@ -48,4 +48,23 @@ def test_texts_in_the_table_are_no_class(write):
         read_votes(path)
     votes = read_votes(path, layout="counts")
     assert (votes.classes, votes.counts().tolist()) == (("cat", "dog"), [[2, 1], [0, 3]])
-    assert votes.notes == ("The columns 'text', 'text_pair' hold no votes.",)
+    assert votes.notes == (
+        "The columns 'text' and 'text_pair' are not read as votes; if they hold votes, rename them.",
+    )
+
+
+def test_a_class_may_be_called_text(write):
+    path = write("item,text,image,video\na,2,1,0\nb,0,3,4\n\n")
+    for keywords in ({}, {"classes": ["text", "image", "video"]}):
+        votes = read_votes(path, layout="counts", **keywords)
+        assert votes.classes == ("text", "image", "video")
+        assert (votes.counts().tolist(), votes.notes) == ([[2, 1, 0], [0, 3, 4]], ())
+    assert read_votes(path, classes=["text", "image", "video"]).n_votes == 10
+
+
+def test_a_class_may_be_called_group_if_it_is_named(write):
+    path = write("item,one,two,group\na,2,1,7\nb,0,3,8\n")
+    assert read_votes(path, classes=["one", "two", "group"]).counts().tolist() == [[2, 1, 7], [0, 3, 8]]
+    votes = read_votes(path, layout="counts")
+    assert votes.classes == ("one", "two")
+    assert votes.notes[0] == "The column 'group' is not read as votes; if it holds votes, rename it."

@@ -96,3 +96,66 @@ def test_a_row_an_annotation(read, write):
     for wrong in (lambda: read(ROWS), lambda: read_votes(table)):
         with pytest.raises(InputError, match="that may be a control: 'text', 'mood'; say which holds the labels"):
             wrong()
+
+
+def row(number, who, **more):
+    return {"text": f"t{number}", "id": number, "annotator": who, "annotation_id": number, "lead_time": 1.0, **more}
+
+
+def test_a_control_that_the_first_row_lacks(read):
+    rows = [row(1, 1), row(1, 2, mood="good"), row(2, 1, mood="bad")]
+    with pytest.raises(InputError, match="that may be a control: 'text', 'mood'; say which holds the labels"):
+        read(rows)
+    votes = read(rows, label="mood")
+    assert (votes.classes, votes.counts().tolist()) == (("bad", "good"), [[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"label": "mod"}, "unknown control 'mod'; did you mean 'mood'"),
+        ({"label": "mood", "annotator": "nope"}, "unknown key 'nope'"),
+        ({"label": "mood", "item": "nope"}, "unknown key 'nope'"),
+    ],
+)
+def test_keys_that_no_row_has(read, keywords, message):
+    with pytest.raises(InputError, match=rf"project.json: {message}"):
+        read(ROWS, **keywords)
+
+
+def test_an_annotation_that_answers_twice(read):
+    same = [task(5, annotation(1, result(["a"]), result(["a"])), annotation(2, result(["b"])))]
+    assert read(same).counts().tolist() == [[1, 1]]
+    other = [task(5, annotation(1, result(["a"]), result(["b"])))]
+    with pytest.raises(InputError, match=r"project.json: task 5: one annotation answers 2 times, not always the same"):
+        read(other)
+    other[0]["annotations"][0]["was_cancelled"] = True
+    assert read([*same, task(6, *other[0]["annotations"])]).n_votes == 2
+    rows = [row(1, 1, mood=[{"rating": 4}, {"rating": 2}]), row(1, 2, mood=[{"rating": 4}])]
+    with pytest.raises(InputError, match=r"project.json, annotation 1: one annotation answers 2 times"):
+        read(rows, label="mood")
+
+
+def test_who_annotated_cannot_be_named(read):
+    with pytest.raises(InputError, match=r"annotator is said to be in 'email', but tasks name who annotated them"):
+        read([task(1, annotation(1, result(["a"])))], annotator="email")
+
+
+@pytest.mark.parametrize(
+    "change", [{"annotations": None}, {"data": None}, {"annotations": ["x"]}, {"annotations": [{"result": ["x"]}]}]
+)
+def test_documents_that_are_no_tasks(read, change):
+    with pytest.raises(InputError, match="a shape that is not known here"):
+        read([task(1, annotation(1, result(["a"]))), task(2) | change])
+
+
+def test_a_task_without_an_id_is_none(read):
+    one = task(1, annotation(1, result(["a"])))
+    del one["id"]
+    with pytest.raises(InputError, match="a shape that is not known here"):
+        read([one])
+
+
+def test_an_annotation_without_results_is_no_vote(read):
+    empty = annotation(3) | {"result": None}
+    assert read([task(1, annotation(1, result(["a"])), annotation(2, result(["b"])), empty)]).n_votes == 2

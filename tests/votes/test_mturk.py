@@ -70,6 +70,9 @@ def test_several_questions(write):
         (BATCH.replace("Answer.", "Reply."), {}, "votes.csv has no columns 'Answer.'"),
         (BATCH, {"label": "Answer.moot.label"}, "unknown column 'Answer.moot.label'; did you mean 'Answer.mood.label'"),
         (packed({}).replace("[{}]", "oops"), {}, "votes.csv, line 2: Answer.taskAnswers is not a list of one JSON"),
+        (packed({}).replace("[{}]", '[""x""]'), {}, "votes.csv, line 2: Answer.taskAnswers is not a list of one JSON"),
+        (packed({"mood": "a"}), {"label": "mod"}, "unknown question 'mod'; did you mean 'mood'"),
+        (packed({"mood": "a", "tone": "b"}), {"label": "mod"}, "unknown question 'mod'; did you mean 'mood'"),
         (BATCH.replace("h2,", ","), {}, "votes.csv, line 5: the item is missing"),
     ],
 )

@@ -48,3 +48,24 @@ def test_other_documents(read):
             read(content, indent=1)
     with pytest.raises(InputError, match=r"answers.json: an object of the shape \{item: \{annotator: label\}\}"):
         read([1, 2], layout="nested")
+
+
+@pytest.mark.parametrize("key", ["text", "label"])
+def test_records_by_their_id_are_no_votes(read, key):
+    records = {"1": {key: "hello", "topic": "x"}, "2": {key: "bye", "topic": "y"}}
+    with pytest.raises(InputError, match="a shape that is not known here"):
+        read(records)
+    assert read(records, layout="nested").notes[0] == (
+        f"No label in the key '{key}' is in another one; if that is no annotator, leave the key out."
+    )
+
+
+@pytest.mark.parametrize("role", ["item", "annotator", "label"])
+def test_no_key_can_be_named(read, role):
+    with pytest.raises(InputError, match=rf"answers.json: the {role} is said to be in 'x', but in JSON of the shape"):
+        read({"a": {"ann": "no", "bob": "yes"}}, layout="nested", **{role: "x"})
+
+
+def test_entries_of_lists_are_not_those_of_the_lewidi_tasks(read):
+    with pytest.raises(InputError, match="a shape that is not known here"):
+        read({"7": {"annotations": [0, 1], "annotators": ["Ann1", "Ann2"]}})

@@ -68,3 +68,32 @@ def test_a_label_that_is_offered_is_a_yes_or_no_vote_on_the_task(read):
     assert votes.items.tolist() == [101, 102]
     assert votes.counts().tolist() == [[1, 1], [1, 0]]
     assert votes.notes == ("1 answer is no vote: 1 ignored.",)
+
+
+def test_the_labels_that_were_offered_may_be_the_votes_on_a_text(read):
+    votes = read(
+        task(1, "ann", label="SPORTS") | {"_task_hash": 7},
+        task(1, "bob", label="NEWS") | {"_task_hash": 8},
+        task(1, "cem", "reject", label="NEWS") | {"_task_hash": 8},
+        task(2, "ann", label="NEWS") | {"_task_hash": 9},
+        label="label",
+    )
+    assert votes.items.tolist() == [1, 2]
+    assert (votes.classes, votes.counts().tolist()) == (("NEWS", "SPORTS"), [[1, 1], [1, 0]])
+    assert votes.notes == ("1 answer is no vote: 1 rejected.",)
+
+
+def test_options_are_the_classes_of_choices_alone(read):
+    votes = read(
+        task(1, "ann", accept=["pos"], kind="old", **OPTIONS),
+        task(1, "bob", accept=["neg"], kind="new", **OPTIONS),
+        label="kind",
+    )
+    assert votes.classes == ("new", "old")
+
+
+@pytest.mark.parametrize(("ids", "classes"), [(["1", "2", "3"], ("1", "2", "3")), ([3, 2, 1], (3, 2, 1))])
+def test_options_whose_ids_are_numbers(read, ids, classes):
+    options = {"options": [{"id": one, "text": f"option {one}"} for one in ids]}
+    votes = read(task(1, "ann", accept=[ids[0]], **options), task(1, "bob", accept=[ids[2]], **options))
+    assert (votes.classes, votes.counts().tolist()) == (classes, [[1, 0, 1]])

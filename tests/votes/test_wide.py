@@ -45,6 +45,18 @@ def test_texts_in_the_table_are_no_annotators(write):
     votes = read_votes(write("item,text,ann,bob\na,so it is,yes,no\nb,never,no,no\n"))
     assert votes.counts().tolist() == [[1, 1], [2, 0]]
     assert votes.annotator_names.tolist() == ["ann", "bob"]
-    assert votes.notes == ("The column 'text' holds no votes.",)
+    assert votes.notes == ("The column 'text' is not read as votes; if it holds votes, rename it.",)
     with pytest.raises(InputError, match="has no column of votes beside item, text"):
         read_votes(write("item,text\na,so it is\n"), layout="wide")
+
+
+def test_texts_alone_are_no_votes(write):
+    with pytest.raises(InputError, match=r"has no layout of votes that is known here\. Its columns are item, text"):
+        read_votes(write("item,text\na,so it is\n"))
+
+
+def test_a_column_of_texts_is_no_annotator_though_a_class_has_its_name(write):
+    path = write("item,text,ann,bob\na,so it is,text,image\nb,never,image,image\n")
+    votes = read_votes(path, classes=["text", "image"])
+    assert votes.annotator_names.tolist() == ["ann", "bob"]
+    assert votes.counts().tolist() == [[1, 1], [0, 2]]

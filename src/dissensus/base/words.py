@@ -23,6 +23,15 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
+def first(names: Sequence[str], most: int = 20) -> str:
+    """The first names, and whether there are others.
+
+    >>> first(["a", "b", "c"]), first(["a", "b", "c"], most=2)
+    ('a, b, c', 'a, b, ...')
+    """
+    return ", ".join((*names[:most], *(["..."] if len(names) > most else [])))
+
+
 def duration(seconds: float) -> str:
     """A span of time as a person reads it.
 

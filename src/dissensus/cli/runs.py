@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from dissensus.base.errors import StoreError
-from dissensus.base.words import many
+from dissensus.base.words import first, many
 from dissensus.cli import options
 from dissensus.cli.exits import MISTAKE
 from dissensus.cli.tables import in_words, number, show_table
@@ -48,7 +48,7 @@ def runs_list(store: options.Store = Path("runs"), as_json: options.Json = False
 
 def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
     if rows:
-        rows = sorted(rows, key=lambda row: [str(row[key]) for key in ("data", "file", "model", "votes", "method")])
+        rows = sorted(rows, key=_order)
         rows = [
             {**row, "data": Path(row["file"]).name or row["data"], "soft NLL": number(row["soft_nll"])} for row in rows
         ]
@@ -57,9 +57,15 @@ def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
     else:
         out.print(f"No runs in {escape(str(kept.path))}.", highlight=False)
     if unfinished := kept.unfinished_names():
-        shown = ", ".join(unfinished[:4]) + (", ..." if len(unfinished) > 4 else "")
+        shown = first(unfinished, 4)
         line = f"Unfinished: {len(unfinished)} ({shown}). The command that began a run goes on where it was."
         out.print(line, highlight=False)
+
+
+def _order(row: Mapping[str, Any]) -> tuple[str, str, str, float, str]:
+    """By what a run is made of; few votes before many, and all of them last."""
+    votes = float("inf") if row["votes"] == "all" else row["votes"]
+    return row["data"], row["file"], row["model"], votes, row["method"]
 
 
 def _run_row(run: StoredRun) -> dict[str, Any]:

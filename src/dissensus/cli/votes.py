@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from dissensus.votes import Votes
     from dissensus.votes.summary import Summary
 
-SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".npz")
-
 EXAMPLES = "Example: [bold]dissensus votes labels.csv --item task --annotator worker --label answer[/bold]"
 
 
@@ -72,11 +70,12 @@ def votes(
         delimiter=delimiter,
     )
     told = summary(read)
-    tell_notes([*read.notes, *_of_ratings(read)])
+    notes = [*read.notes, *_of_ratings(read)]
+    tell_notes(notes)
     if save is not None:
         (read.save if save.suffix.lower() == ".npz" else read.write)(save)
     if as_json:
-        print_json(asdict(told) | {"notes": list(read.notes)})
+        print_json(asdict(told) | {"notes": notes})
     else:
         _show_votes(file.name, told)
         if save is not None:
@@ -84,8 +83,11 @@ def votes(
 
 
 def _check_place(save: Path, file: Path) -> None:
-    if save.suffix.lower() not in SUFFIXES:
-        raise InputError(unknown("suffix of --save", save.suffix, SUFFIXES) + ".")
+    from dissensus.votes.write import WRITERS
+
+    suffixes = [*WRITERS, ".npz"]
+    if save.suffix.lower() not in suffixes:
+        raise InputError(unknown("suffix of --save", save.suffix, suffixes) + ".")
     if save.exists() and file.exists() and save.samefile(file):
         raise InputError(f"--save {save} would overwrite the file that is read; give another name.")
 

@@ -27,8 +27,9 @@ def ceilings(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Est
 def floors(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estimate]:
     """What a perfect model would score: one that says the truth, or the shares of the votes where no truth is known.
 
-    Shares are more extreme than the truth, so the floor by shares is too low: for KL with two votes an item a third of
-    the real one, with five 60 %, with fifty 90 % (three classes). With one vote it would be 0, and there is none.
+    Shares are more extreme than the truth, so the floor by shares is too low: for KL with two votes an item 36 % of the
+    real one, with five 65 %, with fifty 95 %, if any truth on three classes is as likely as another (flat Dirichlet);
+    with other truths it differs. With one vote it would be 0, and there is none.
     """
 
     def one(metric: str, run: StoredRun, draws: int, seed: int) -> Estimate | None:

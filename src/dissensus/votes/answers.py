@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.base.errors import InputError
-from dissensus.base.words import many
+from dissensus.base.words import first, many
 from dissensus.votes.ask import Ask, find
 from dissensus.votes.build import Place, as_column, from_columns
 from dissensus.votes.numbers import numbers_or_text, whole_numbers
@@ -49,14 +49,15 @@ def votes_of(
     if not answers:
         raise InputError("there are no answers in it.")
     dropped = np.array([answer.dropped is not None for answer in answers])
-    labels = _labels([None if answer.dropped else answer.label for answer in answers], ask, several)
+    classes = ask.classes if ask.classes is not None else classes
+    labels = _labels([None if answer.dropped else answer.label for answer in answers], ask.separator, classes, several)
     annotators = [answer.annotator for answer in answers]
     known = any(annotator is not None for annotator in annotators)
     votes = from_columns(
         _ids("item", [answer.item for answer in answers]),
         labels,
         _ids("annotator", annotators) if known else None,
-        classes=ask.classes if ask.classes is not None else classes,
+        classes=classes,
         ordered=ask.ordered,
         place=lambda at: place(rows[at]),
         told=dropped,
@@ -84,7 +85,7 @@ def only(name: str, names: Sequence[str], what: str) -> str:
     if not names:
         raise InputError(f"{name} has no {what}, where labels would be.")
     if len(names) > 1:
-        told = ", ".join(map(repr, names[:20]))
+        told = first([*map(repr, names)])
         raise InputError(f"{name} has several {what}: {told}; say which holds the labels", give=["label"])
     return names[0]
 
@@ -95,17 +96,16 @@ def _position(source: Table, name: str) -> int:
     return position
 
 
-def _labels(labels: list[Any], ask: Ask, several: bool) -> pl.Series:
+def _labels(labels: list[Any], separator: str | None, classes: Sequence[Class] | None, several: bool) -> pl.Series:
     sizes = {len(label) for label in labels if isinstance(label, list)}
     if sizes and max(sizes) < 2 and not several:
         labels = [(label or [None])[0] if isinstance(label, list) else label for label in labels]
     elif sizes:
         labels = [[label] if isinstance(label, str | int | float) else label for label in labels]
-    elif ask.separator is not None:
-        labels = [label.split(ask.separator) if isinstance(label, str) else label for label in labels]
+    elif separator is not None:
+        labels = [label.split(separator) if isinstance(label, str) else label for label in labels]
     column = as_column("labels", labels)
-    text = ask.classes is not None and any(isinstance(name, str) for name in ask.classes)
-    if text:
+    if classes is not None and any(isinstance(name, str) for name in classes):
         return column.cast(pl.List(pl.String) if isinstance(column.dtype, pl.List) else pl.String)
     return numbers_or_text(column)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dissensus.base.errors import InputError, unknown
+from dissensus.base.words import first, listed
 from dissensus.votes.source import Table
 from dissensus.votes.table import Class
 
@@ -33,7 +34,7 @@ def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> in
     if given is not None and given not in table.columns:
         raise InputError(f"{table.name}: {unknown('column', given, table.columns)}.")
     if len(names) > 1:
-        told = " and ".join(map(repr, names))
+        told = listed([*map(repr, names)])
         raise InputError(f"{table.name} has the columns {told}; say which is the {role}", give=[role])
     if not names:
         return None
@@ -42,19 +43,28 @@ def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> in
     return table.columns.index(names[0])
 
 
-def votes_columns(table: Table, item: int | None) -> list[int]:
-    """The positions of the columns that hold votes where a row is an item: all but the items and their texts."""
-    columns = [at for at, name in enumerate(table.columns) if at != item and name not in TEXTS]
+def votes_columns(table: Table, item: int | None, also: Sequence[str] = ()) -> list[int]:
+    """The positions of the columns that hold votes where a row is an item: all but the items and their texts.
+
+    Those in ``also`` are columns of votes though they have the name of texts.
+    """
+    return [at for at, name in enumerate(table.columns) if at != item and (name not in TEXTS or name in also)]
+
+
+def refuse_none(table: Table, columns: Sequence[int]) -> None:
+    """An error for a table without any column of votes."""
     if not columns:
         raise InputError(f"{table.name} has no column of votes beside {', '.join(table.columns)}.")
-    return columns
 
 
-def texts_told(table: Table, item: int | None) -> list[str]:
+def texts_told(table: Table, item: int | None, votes: Sequence[int]) -> list[str]:
     """A note on columns that are taken for texts."""
-    found = [repr(name) for at, name in enumerate(table.columns) if name in TEXTS and at != item]
-    told = f"column {found[0]} holds" if len(found) == 1 else f"columns {', '.join(found)} hold"
-    return [f"The {told} no votes."] if found else []
+    found = [repr(name) for at, name in enumerate(table.columns) if at not in votes and at != item]
+    if not found:
+        return []
+    if len(found) == 1:
+        return [f"The column {found[0]} is not read as votes; if it holds votes, rename it."]
+    return [f"The columns {listed(found)} are not read as votes; if they hold votes, rename them."]
 
 
 def refuse_padded(table: Table, ask: Ask) -> None:
@@ -71,7 +81,19 @@ def refuse_padded(table: Table, ask: Ask) -> None:
 def refuse_missing(table: Table, role: str, usual: Sequence[str]) -> InputError:
     told = " or ".join(map(repr, usual))
     return InputError(
-        f"{table.name} has no column {told}; its columns are {', '.join(table.columns[:20])}. "
+        f"{table.name} has no column {told}; its columns are {first(table.columns)}. "
         f"Name the one that holds the {role}",
         give=[role],
     )
+
+
+def refuse_given(ask: Ask, roles: Sequence[str], why: str) -> None:
+    """An error for a name that would have no effect.
+
+    >>> refuse_given(Ask(item="id"), ["item"], "keys are the items")
+    Traceback (most recent call last):
+    dissensus.base.errors.InputError: the item is said to be in 'id', but keys are the items; leave that out.
+    """
+    for role in roles:
+        if (given := getattr(ask, role)) is not None:
+            raise InputError(f"the {role} is said to be in {given!r}, but {why}; leave that out.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dissensus.base.arrays import same_length
 from dissensus.base.errors import InputError
-from dissensus.base.words import many
+from dissensus.base.words import first, many
 from dissensus.votes.ids import Ids
 from dissensus.votes.oddities import odd_classes
 from dissensus.votes.table import Class, Votes, check_classes, code_dtype, first_appearance, offsets_of, ranges
@@ -383,16 +383,13 @@ def _class_codes(
     if others := [value for value in values if value not in index]:
         row = int(labels.is_in(others).arg_max() or 0)
         rest = [value for value in others if value != labels[row]]
-        more = f" Neither {'is' if len(rest) == 1 else 'are'} {_some(rest)}." if rest else ""
-        raise InputError(f"{place(row)}: the label {labels[row]!r} is not one of the classes {_some(classes)}.{more}")
+        more = f" Neither {'is' if len(rest) == 1 else 'are'} {first([*map(repr, rest)])}." if rest else ""
+        known = first([*map(repr, classes)])
+        raise InputError(f"{place(row)}: the label {labels[row]!r} is not one of the classes {known}.{more}")
     at = [index[value] for value in values]
     if at == list(range(len(at))):  # whole numbers are numbered in order, as classes are
         return codes, classes
     return np.array([*at, -1], np.int32)[codes], classes
-
-
-def _some(values: Sequence[Any], most: int = 20) -> str:
-    return ", ".join(map(repr, values[:most])) + (", ..." if len(values) > most else "")
 
 
 def without_blanks(labels: pl.Series) -> pl.Series:
@@ -427,7 +424,7 @@ def _refuse_unknown_order(names: tuple[Class, ...]) -> None:
     try:
         [float(name) for name in names]
     except ValueError:
-        told = ", ".join(map(repr, names[:20]))
+        told = first([*map(repr, names)])
         raise InputError(
             f"the classes {told} are said to be ordered, but in which order is not known; name them in it",
             give=["classes"],

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from dissensus.base.arrays import SHARES
 from dissensus.base.errors import InputError
+from dissensus.base.words import first
 from dissensus.votes import long
-from dissensus.votes.ask import ITEM, Ask, find, texts_told, votes_columns
+from dissensus.votes.ask import ITEM, TEXTS, Ask, find, refuse_none, texts_told, votes_columns
 from dissensus.votes.build import Place, without_votes
 from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.source import Arrays, Source, Table
@@ -27,7 +28,9 @@ def fits(source: Source, ask: Ask) -> bool:
     if not isinstance(source, Table) or long.fits(source, ask):
         return False
     item = find(source, "item", ask.item, ITEM)
-    at = votes_columns(source, item)
+    at = _class_columns(source, item, ask)
+    if not at:
+        return False
     if ask.classes is not None:
         return item is None or [source.columns[position] for position in at] == list(map(str, ask.classes))
     columns, _ = _without_blank_lines(source.cells(at))
@@ -38,9 +41,8 @@ def fits(source: Source, ask: Ask) -> bool:
 
 def read(source: Source, ask: Ask) -> Votes:
     votes = _read_arrays(source, ask) if isinstance(source, Arrays) else _read_table(source, ask)
-    told = texts_told(source, find(source, "item", ask.item, ITEM)) if isinstance(source, Table) else []
-    notes = [*told, *without_votes(votes.votes_per_item, votes.items)]
-    return replace(votes, notes=tuple(notes)) if notes else votes
+    notes = (*votes.notes, *without_votes(votes.votes_per_item, votes.items))
+    return replace(votes, notes=notes) if notes else votes
 
 
 def _read_arrays(source: Arrays, ask: Ask) -> Votes:
@@ -55,7 +57,8 @@ def _read_arrays(source: Arrays, ask: Ask) -> Votes:
 def _read_table(source: Source, ask: Ask) -> Votes:
     assert isinstance(source, Table)
     item = find(source, "item", ask.item, ITEM)
-    at = votes_columns(source, item)
+    at = _class_columns(source, item, ask)
+    refuse_none(source, at)
     names = [source.columns[position] for position in at]
     columns, rows = _without_blank_lines(source.cells(at if item is None else [*at, item]))
 
@@ -74,7 +77,27 @@ def _read_table(source: Source, ask: Ask) -> Votes:
         classes: Sequence[Class] | None = ask.classes
     else:
         classes = _classes(source, names, ask)
-    return Votes.from_counts(counts, classes=classes, items=None if ids is None else ids.to_list(), ordered=ask.ordered)
+    items = None if ids is None else ids.to_list()
+    votes = Votes.from_counts(counts, classes=classes, items=items, ordered=ask.ordered)
+    return replace(votes, notes=tuple(texts_told(source, item, at)))
+
+
+def _class_columns(source: Table, item: int | None, ask: Ask) -> list[int]:
+    """The columns of the classes, one called as texts are among them if it is named as a class or holds counts.
+
+    Groups are often numbered: whole numbers in that column are no sign of counts.
+    """
+    if ask.classes is not None:
+        return votes_columns(source, item, also=list(map(str, ask.classes)))
+    at = [position for position in votes_columns(source, item, also=TEXTS) if source.columns[position] != "group"]
+    if not {source.columns[position] for position in at} & set(TEXTS):
+        return at
+    columns, _ = _without_blank_lines(source.cells(at))
+    return [
+        position
+        for position, column in zip(at, columns, strict=True)
+        if source.columns[position] not in TEXTS or not _wrong(_as_floats(column)).any()
+    ]
 
 
 def _headless(source: Table, ask: Ask) -> bool:
@@ -108,14 +131,23 @@ def _as_numbers(column: pl.Series) -> pl.Series:
 
 def _whole(name: str, column: pl.Series, place: Place) -> NDArray[np.int64]:
     """Cells as whole numbers of votes, or an error that names the first that is none."""
-    numbers = _as_numbers(column).fill_null(np.nan).to_numpy()
-    wrong = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2**53))
+    numbers = _as_floats(column)
+    wrong = _wrong(numbers)
     if wrong.any():
         row = int(wrong.argmax())
         told = "is empty" if column[row] is None else f"holds {column[row]}"
         hint = f" {SHARES}" if 0 < numbers[row] < 1 else ""
         raise InputError(f"{place(row)}, column {name!r} {told}, but a whole number of votes was expected.{hint}")
     return numbers.astype(np.int64)
+
+
+def _as_floats(column: pl.Series) -> NDArray[np.float64]:
+    return _as_numbers(column).fill_null(np.nan).to_numpy()
+
+
+def _wrong(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which are no whole numbers of votes."""
+    return ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2**53))
 
 
 def _classes(source: Table, names: list[str], ask: Ask) -> Sequence[Class]:
@@ -126,7 +158,7 @@ def _classes(source: Table, names: list[str], ask: Ask) -> Sequence[Class]:
         return whole_numbers(pl.Series(names)).to_list()
     if names != list(map(str, ask.classes)):
         raise InputError(
-            f"{source.name} has the columns {', '.join(names[:20])}, but the classes were said to be "
-            f"{', '.join(map(str, ask.classes[:20]))}; a column is a class, in this order."
+            f"{source.name} has the columns {first(names)}, but the classes were said to be "
+            f"{first([*map(str, ask.classes)])}; a column is a class, in this order."
         )
     return ask.classes

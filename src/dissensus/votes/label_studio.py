@@ -11,7 +11,8 @@ import polars as pl
 from dissensus.base.errors import InputError, unknown
 from dissensus.base.words import many
 from dissensus.votes.answers import Answer, only, text_cells, votes_of
-from dissensus.votes.ask import Ask
+from dissensus.votes.ask import Ask, refuse_given
+from dissensus.votes.build import Place
 from dissensus.votes.source import Document, Source, Table, TypedTable
 from dissensus.votes.table import Votes
 
@@ -33,7 +34,16 @@ def read(source: Source, ask: Ask) -> Votes:
 
 
 def _tasks(content: Any) -> bool:
-    return _objects(content) and all("annotations" in task and "data" in task for task in content)
+    return _objects(content) and all(
+        "id" in task and isinstance(task.get("data"), dict) and _annotated(task.get("annotations")) for task in content
+    )
+
+
+def _annotated(annotations: Any) -> bool:
+    """Whether these are annotations, though there be none."""
+    return annotations == [] or (
+        _objects(annotations) and all(not one.get("result") or _objects(one["result"]) for one in annotations)
+    )
 
 
 def _rows(content: Any) -> bool:
@@ -63,16 +73,10 @@ def data_of(source: Document) -> TypedTable | None:
 
 def _read_tasks(source: Document, ask: Ask) -> Votes:
     """The votes of one control. Predictions are none, and neither are cancelled annotations."""
+    refuse_given(ask, ["annotator"], "tasks name who annotated them in 'completed_by'")
     tasks = source.content
     given = [one for task in tasks for one in task["annotations"]]
-    controls = sorted(
-        {
-            result["from_name"]
-            for one in given
-            for result in one.get("result", ())
-            if result.get("type") in VALUES and "from_name" in result
-        }
-    )
+    controls = sorted({result["from_name"] for one in given for result in _results(one)})
     if ask.label is not None and ask.label not in controls:
         raise InputError(f"{unknown('control', ask.label, controls)}.")
     control = ask.label or only(source.name, controls, "controls of type choices, rating or number")
@@ -95,13 +99,32 @@ def _answers(tasks: list[dict[str, Any]], control: str, ask: Ask) -> Iterator[An
         if not task["annotations"]:
             yield Answer(item, None, None)
         for one in task["annotations"]:
-            said = [r for r in one.get("result", ()) if r.get("from_name") == control and r.get("type") in VALUES]
+            said = [_said(result["value"]) for result in _results(one) if result["from_name"] == control]
             dropped = "cancelled" if one.get("was_cancelled") else None
-            yield Answer(item, _person(one.get("completed_by")), _said(said[0]["value"]) if said else None, dropped)
+            where = f"task {task['id']}"
+            yield Answer(item, _person(one.get("completed_by")), None if dropped else _one(said, where), dropped)
+
+
+def _results(annotation: dict[str, Any]) -> list[dict[str, Any]]:
+    """What an annotation says that can be a class."""
+    return [
+        result
+        for result in annotation.get("result") or ()
+        if result.get("type") in VALUES and "from_name" in result and isinstance(result.get("value"), dict)
+    ]
+
+
+def _one(said: list[Any], where: str) -> Any:
+    """What is said once, or over and over; an error if it is now this and now that, as of the regions of an image."""
+    if any(other != said[0] for other in said):
+        raise InputError(
+            f"{where}: one annotation answers {len(said)} times, not always the same; a vote is one answer."
+        )
+    return said[0] if said else None
 
 
 def _person(who: Any) -> Any:
-    return who["id"] if isinstance(who, dict) else who
+    return who.get("id") if isinstance(who, dict) else who
 
 
 def _said(value: dict[str, Any]) -> Any:
@@ -115,21 +138,29 @@ def _read_rows(source: Source, ask: Ask) -> Votes:
     item, who = ask.item or "id", ask.annotator or "annotator"
     if isinstance(source, Document):
         rows = source.content
-        names = [name for name in rows[0] if name not in OTHERS]
+        keys = list(dict.fromkeys(key for row in rows for key in row))  # a row may lack a control nobody answered
+        names = [name for name in keys if name not in OTHERS]
         label = ask.label or only(source.name, names, "keys that may be a control")
-        if not any(label in row for row in rows):
-            raise InputError(f"{unknown('control', label, names)}.")
-        answers = [Answer(row.get(item), row.get(who), _cell(row.get(label))) for row in rows]
-        return votes_of(answers, ask, place=lambda at: f"{source.name}, annotation {rows[at]['annotation_id']}")
+        for role, key, known in (("control", label, names), ("key", item, keys), ("key", who, keys)):
+            if key not in keys:
+                raise InputError(f"{unknown(role, key, known)}.")
+
+        def place(at: int) -> str:
+            return f"{source.name}, annotation {rows[at]['annotation_id']}"
+
+        cells = (_cell(row.get(label), place, at) for at, row in enumerate(rows))
+        answers = [Answer(row.get(item), row.get(who), cell) for row, cell in zip(rows, cells, strict=True)]
+        return votes_of(answers, ask, place=place)
     assert isinstance(source, Table)
     names = [name for name in source.columns if name not in OTHERS]
     label = ask.label or only(source.name, names, "columns that may be a control")
     items, annotators, labels = text_cells(source, [item, who, label])
-    columns = zip(items, annotators, map(_cell, labels), strict=True)
+    cells = (_cell(label, source.place, at) for at, label in enumerate(labels))
+    columns = zip(items, annotators, cells, strict=True)
     return votes_of((Answer(*row) for row in columns), ask, place=source.place)
 
 
-def _cell(cell: Any) -> Any:
+def _cell(cell: Any, place: Place = str, at: int = 0) -> Any:
     """A class, or the list of classes in a cell of JSON.
 
     >>> _cell("yes"), _cell('{"choices": ["yes", "no"]}'), _cell('[{"rating": 4}]'), _cell("[sic]")
@@ -140,6 +171,6 @@ def _cell(cell: Any) -> Any:
             cell = json.loads(cell)
         except ValueError:
             return cell
-    if isinstance(cell, list) and cell and isinstance(cell[0], dict):
-        cell = cell[0]
+    if isinstance(cell, list) and cell and all(isinstance(one, dict) for one in cell):
+        return _one([_said(one) for one in cell], place(at))
     return _said(cell) if isinstance(cell, dict) else cell

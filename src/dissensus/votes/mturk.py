@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dissensus.base.errors import InputError
+from dissensus.base.errors import InputError, unknown
 from dissensus.votes.answers import Answer, only, text_cells, votes_of
 from dissensus.votes.ask import Ask
 from dissensus.votes.source import Source, Table
@@ -39,11 +39,16 @@ def _unpacked(source: Table, cells: list[Any], question: str | None) -> list[Any
     forms: list[dict[str, Any]] = []
     for row, cell in enumerate(cells):
         try:
-            forms.append({} if cell is None else json.loads(cell)[0])
+            form = {} if cell is None else json.loads(cell)[0]
         except (ValueError, LookupError, TypeError):
-            raise InputError(f"{source.place(row)}: {PACKED} is not a list of one JSON object.") from None
+            form = None
+        if not isinstance(form, dict):
+            raise InputError(f"{source.place(row)}: {PACKED} is not a list of one JSON object.")
+        forms.append(form)
     questions = list(dict.fromkeys(name for form in forms for name in form))
-    asked = question if question in questions else only(source.name, questions, f"questions in {PACKED}")
+    if question is not None and question not in questions:
+        raise InputError(f"{unknown('question', question, questions)}.")
+    asked = question or only(source.name, questions, f"questions in {PACKED}")
     return [_label(form.get(asked)) for form in forms]
 
 

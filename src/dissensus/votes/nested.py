@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from dissensus.base.errors import InputError
 from dissensus.votes.answers import Answer, votes_of
-from dissensus.votes.ask import Ask
+from dissensus.votes.ask import LABEL, TEXTS, Ask, refuse_given
+from dissensus.votes.oddities import odd_annotators
 from dissensus.votes.source import Document, Source
 from dissensus.votes.table import Votes
 
 
 def fits(source: Source, ask: Ask) -> bool:
-    """Whether all entries are of one of the two shapes. Numbers beside names may be votes a class as well as labels."""
+    """Whether all entries are of one of the two shapes.
+
+    Numbers beside names may be votes a class as well as labels, and an entry with a text or a label may be a record.
+    """
     entries = _entries(source)
     return bool(entries) and (all(map(_lewidi, entries)) or all(map(_texts, entries)))
 
@@ -23,8 +28,10 @@ def read(source: Source, ask: Ask) -> Votes:
     if not (all(map(_lewidi, entries)) or all(map(_plain, entries))) or not entries:
         raise InputError("an object of the shape {item: {annotator: label}} was expected.")
     assert isinstance(source, Document)
+    refuse_given(ask, ["item", "annotator", "label"], "in JSON of the shape {item: {annotator: label}} no key is named")
     answers = [answer for item, entry in source.content.items() for answer in _answers(item, entry)]
-    return votes_of(answers, ask, place=lambda at: f"{source.name}, item {answers[at].item!r}")
+    votes = votes_of(answers, ask, place=lambda at: f"{source.name}, item {answers[at].item!r}")
+    return replace(votes, notes=(*votes.notes, *odd_annotators(votes, "key")))
 
 
 def _entries(source: Source) -> list[dict[str, Any]]:
@@ -34,7 +41,8 @@ def _entries(source: Source) -> list[dict[str, Any]]:
 
 
 def _lewidi(entry: dict[str, Any]) -> bool:
-    return isinstance(entry.get("annotations"), dict) or {"annotations", "annotators"} <= set(entry)
+    said, annotators = entry.get("annotations"), entry.get("annotators")
+    return isinstance(said, dict) or (isinstance(said, str) and isinstance(annotators, str))
 
 
 def _plain(entry: dict[str, Any]) -> bool:
@@ -42,7 +50,7 @@ def _plain(entry: dict[str, Any]) -> bool:
 
 
 def _texts(entry: dict[str, Any]) -> bool:
-    return all(isinstance(label, str | None) for label in entry.values())
+    return all(isinstance(label, str | None) for label in entry.values()) and not {*TEXTS, *LABEL} & set(entry)
 
 
 def _answers(item: str, entry: dict[str, Any]) -> Iterator[Answer]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dissensus.base.words import listed
 from dissensus.votes.table import Class, Votes
 
 BLANK = {"na", "n/a", "#n/a", "nan", "null", "?", "-"}  # but not "none", which may be an answer
@@ -28,17 +29,17 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
     notes = []
     if alike:
         more = f" ({len(alike)} classes are written in several ways)" if len(alike) > 1 else ""
-        told = " and ".join(map(repr, alike[0]))
+        told = listed([*map(repr, alike[0])])
         notes.append(
             f"The classes {told} differ in capitals or spaces alone; if they are one, write it in one way{more}."
         )
     if blank:
-        told = f"The class {blank[0]!r}" if len(blank) == 1 else f"The classes {' and '.join(map(repr, blank))}"
+        told = f"The class{'' if len(blank) == 1 else 'es'} {listed([*map(repr, blank)])}"
         notes.append(f"{told} may stand for no vote; if so, leave those cells empty.")
     return notes
 
 
-def odd_annotators(votes: Votes) -> list[str]:
+def odd_annotators(votes: Votes, what: str = "column") -> list[str]:
     """A note on an annotator who says several things and never what another says: perhaps a column of something else.
 
     >>> odd_annotators(Votes.from_records(items=[0, 0, 0, 1, 1, 1], annotators=["text", "ann", "bob"] * 2,
@@ -51,5 +52,5 @@ def odd_annotators(votes: Votes) -> list[str]:
     said[votes.annotators, votes.codes] = True
     shared = said[:, said.sum(0) > 1].any(1)
     odd = votes.annotator_names[~shared & (said.sum(1) > 1)].tolist()
-    told = f"No label in the column {odd[0]!r} is in another one" if odd else ""
-    return [f"{told}; if that is no annotator, leave the column out."] if odd else []
+    told = f"No label in the {what} {odd[0]!r} is in another one" if odd else ""
+    return [f"{told}; if that is no annotator, leave the {what} out."] if odd else []

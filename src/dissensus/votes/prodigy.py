@@ -23,10 +23,9 @@ def fits(source: Source, ask: Ask) -> bool:
 def read(source: Source, ask: Ask) -> Votes:
     """Of choices, what was chosen in accepted tasks; of a label that was offered, whether it was accepted."""
     assert isinstance(source, TypedTable)
-    choices = "accept" in source.columns
-    label = ask.label or ("accept" if choices else "answer")
-    # a text is asked about once for every label that is offered: these are different items
-    item = ask.item or ("_input_hash" if label == "accept" else "_task_hash")
+    label = ask.label or ("accept" if "accept" in source.columns else "answer")
+    # a text is asked about once for every label that is offered: whether it was accepted is said of different items
+    item = ask.item or ("_task_hash" if label == "answer" else "_input_hash")
     who = ask.annotator or next((name for name in WHO if name in source.columns), None)
     answers, labels, items = cells(source, ["answer", label, item])
     workers = cells(source, [who])[0] if who else [None] * len(answers)
@@ -38,7 +37,7 @@ def read(source: Source, ask: Ask) -> Votes:
         ),
         ask,
         place=source.place,
-        classes=("reject", "accept") if offered else _options(source) if choices else None,
+        classes=("reject", "accept") if offered else _options(source) if label == "accept" else None,
         several=_several(source),
     )
 

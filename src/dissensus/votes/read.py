@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dissensus.base.errors import InputError, unknown
+from dissensus.base.words import first
 from dissensus.votes import counts, label_studio, long, mturk, nested, prodigy, saved, toloka, wide
 from dissensus.votes.ask import Ask, refuse_padded
 from dissensus.votes.source import Arrays, Document, Source, Table, TypedTable, open_source
@@ -61,8 +62,9 @@ def read_votes(
     Where two fit, ``layout`` has to say which.
 
     Exports of Label Studio, Prodigy, Mechanical Turk and Toloka are recognised, too, and JSON objects of the shape
-    ``{item: {annotator: label}}``. Cancelled, rejected and skipped answers are no votes. Where a project asks for
-    several things, ``label`` says for which; ``item`` may name another id than the tool's.
+    ``{item: {annotator: label}}`` with text labels (numbers: ``layout="nested"``). Cancelled, rejected and skipped
+    answers are no votes; where Prodigy asks yes or no, a rejection is one. Where a project asks for several things,
+    ``label`` says for which; ``item`` may name another id than the tool's.
 
     Without ``classes`` they are put in numeric order if all are numbers, else sorted; if they are ``ordered`` and no
     numbers, they have to be named. A vote may name several classes: as a list in JSON Lines, Parquet and frames, or as
@@ -109,7 +111,7 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
             'Lines) or hand over a data frame. If it is {item: {annotator: label}}, say "nested"',
             give=["layout"],
         )
-    columns = f" Its columns are {', '.join(source.columns[:20])}." if isinstance(source, Table) else ""
+    columns = f" Its columns are {first(source.columns)}." if isinstance(source, Table) else ""
     raise InputError(
         f"{source.name} has no layout of votes that is known here.{columns} If a row is an item and a column an "
         "annotator, name the column of the items; if a row is a vote, name that of the labels as well:",

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.base.files import existing_file
+from dissensus.base.words import first
 from dissensus.votes.build import as_column, side_by_side
 from dissensus.votes.numbers import SAMPLE, whole_numbers, written_length
 
@@ -148,7 +149,7 @@ class TextTable(Table):
             if row and len(row) != len(self.columns):
                 raise InputError(
                     f"{self.name}, line {line} has {len(row)} cells, but the header has {len(self.columns)} "
-                    f"({_listed(self.columns)})."
+                    f"({first(self.columns)})."
                 )
 
 
@@ -368,7 +369,3 @@ def _refuse_not_utf8(path: Path) -> None:
                     f"{path.name}, line {line} is not UTF-8 text: byte {why.start + 1} of the line is "
                     f"0x{text[why.start]:02x}. Save the file as UTF-8."
                 ) from None
-
-
-def _listed(names: Sequence[str], most: int = 20) -> str:
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

@@ -34,7 +34,7 @@ class Summary:
     items_without_votes: int
     class_shares: dict[str, float]
     unanimous: float | None  # share of the items with two votes or more whose votes all agree
-    tied: float | None  # share of the items with votes on which several classes have most
+    tied: float | None  # share of the same items on which several classes have most
     entropy: float | None  # mean over items, nats
     agreement: float | None  # share of pairs of votes on one item that agree, mean over items
     alpha: float | None  # Krippendorff's, ordinal where the classes are ordered
@@ -70,7 +70,7 @@ def summary(votes: Votes, most: int = 5) -> Summary:
         items_without_votes=int((sizes == 0).sum()),
         class_shares={name: float(share) for name, share in zip(names, counts.sum(0) / votes.n_votes, strict=True)},
         unanimous=float((entropy(pairs) == 0).mean()) if single and len(pairs) else None,
-        tied=float(((counts == counts.max(1, keepdims=True)).sum(1) > 1)[sizes > 0].mean()) if single else None,
+        tied=_tied(pairs) if single and len(pairs) else None,
         entropy=float(spread.mean()) if single and len(voted) else None,
         agreement=float(observed_agreement(pairs).mean()) if single and len(pairs) else None,
         alpha=_alpha(pairs) if single and len(pairs) else None,
@@ -84,6 +84,11 @@ def summary(votes: Votes, most: int = 5) -> Summary:
             if spread[i] > 0
         ],
     )
+
+
+def _tied(votes: Votes) -> float:
+    counts = votes.counts()
+    return float(((counts == counts.max(1, keepdims=True)).sum(1) > 1).mean())
 
 
 def _alpha(votes: Votes) -> float | None:

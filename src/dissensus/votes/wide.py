@@ -9,7 +9,7 @@ import polars as pl
 
 from dissensus.base.errors import InputError
 from dissensus.votes import long
-from dissensus.votes.ask import ITEM, Ask, find, refuse_missing, texts_told, votes_columns
+from dissensus.votes.ask import ITEM, Ask, find, refuse_missing, refuse_none, texts_told, votes_columns
 from dissensus.votes.build import from_columns, without_blanks
 from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.oddities import odd_annotators
@@ -24,8 +24,11 @@ def fits(source: Source, ask: Ask) -> bool:
     item = find(source, "item", ask.item, ITEM)
     if item is None or (ask.item is None and item != 0):
         return False
-    others = [source.columns[at] for at in votes_columns(source, item)]
-    return ask.classes is None or others != list(map(str, ask.classes))
+    if ask.classes is None:
+        return bool(votes_columns(source, item))
+    classes = list(map(str, ask.classes))
+    named = [source.columns[at] for at in votes_columns(source, item, also=classes)]
+    return bool(votes_columns(source, item)) and named != classes
 
 
 def read(source: Source, ask: Ask) -> Votes:
@@ -34,6 +37,7 @@ def read(source: Source, ask: Ask) -> Votes:
     if item is None:
         raise refuse_missing(source, "item", ITEM)
     others = votes_columns(source, item)
+    refuse_none(source, others)
     ids, *votes = source.cells([item, *others])
     names = [source.columns[at] for at in others]
     if len(set(names)) < len(names):
@@ -61,7 +65,7 @@ def read(source: Source, ask: Ask) -> Votes:
         ordered=ask.ordered,
         place=lambda row: f"{source.place(int(rows[at[row]]))}, column {names[who[row]]!r}",
     )
-    return replace(table, notes=(*texts_told(source, item), *table.notes, *odd_annotators(table)))
+    return replace(table, notes=(*texts_told(source, item, others), *table.notes, *odd_annotators(table)))
 
 
 def refuse_twice(source: Table, ids: pl.Series, rows: np.ndarray) -> None:

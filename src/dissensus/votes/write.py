@@ -21,9 +21,9 @@ SEPARATOR = "|"  # between the classes of a vote in CSV and TSV
 def write(votes: Votes, path: str | os.PathLike[str]) -> None:
     """Write ``votes`` in the format that the suffix of ``path`` names."""
     path = Path(path)
-    writer = _WRITERS.get(path.suffix.lower())
+    writer = WRITERS.get(path.suffix.lower())
     if writer is None:
-        raise InputError(unknown("suffix", path.suffix, _WRITERS) + "; .npz is written by votes.save.")
+        raise InputError(unknown("suffix", path.suffix, WRITERS) + "; .npz is written by votes.save.")
     with written_whole(path) as part:
         try:
             writer(votes, part)
@@ -96,7 +96,7 @@ def _refuse_unwritable_sets(votes: Votes) -> None:
         raise InputError(f"a vote for no class at all cannot be told from no vote in a text file; {hint}.")
 
 
-_WRITERS: dict[str, Callable[[Votes, Path], None]] = {
+WRITERS: dict[str, Callable[[Votes, Path], None]] = {
     ".parquet": _write_parquet,
     ".csv": _write_text(","),
     ".tsv": _write_text("\t"),
