@@ -156,7 +156,7 @@ def pyhessian(given: Given) -> Answer:
 
 
 def curvlinops(given: Given) -> Answer:
-    """curvlinops' operator with SciPy's Lanczos to 1 % and 50 probes."""
+    """curvlinops' operator with SciPy's Lanczos to 1 % and 50 probes, five at once, since all at once fill the memory."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from curvlinops import HessianLinearOperator, hutchinson_trace
@@ -177,8 +177,10 @@ def curvlinops(given: Given) -> Answer:
 
         counted = LinearOperator(theirs.shape, matvec=product, dtype=theirs.dtype)
         top = eigsh(counted, 1, which="LA", tol=TOLERANCE, return_eigenvectors=False)[0]
-        trace = hutchinson_trace(operator, num_matvecs=PROBES, distribution="rademacher")
-    return Answer(float(top), float(trace), None, products + PROBES)
+        traces = [
+            float(hutchinson_trace(operator, num_matvecs=5, distribution="rademacher")) for _ in range(PROBES // 5)
+        ]
+    return Answer(float(top), float(np.mean(traces)), None, products + PROBES)
 
 
 WAYS: dict[str, Callable[[Given], Answer]] = {
@@ -230,12 +232,17 @@ def fitted(way: Callable[[Given], Answer], given: Given) -> tuple[Given, tuple[A
     while True:
         try:
             return given, timed(way, given)
-        except torch.cuda.OutOfMemoryError:
-            if given.chunk < 100:
+        except RuntimeError as error:  # compiled code wraps the error of the device in one of its own
+            if "out of memory" not in str(error) or given.chunk < 100:
                 raise
         gc.collect()  # a peer's objects may hold each other, and the memory
         torch.cuda.empty_cache()
         given = replace(given, chunk=given.chunk // 2)
+
+
+def shortened(message: str) -> str:
+    """The first and the last words: what a device says of itself often comes last."""
+    return message if len(message) < 400 else f"{message[:150]} ... {message[-250:]}"
 
 
 def compare(
@@ -257,7 +264,7 @@ def compare(
         try:
             fitting[name], (answer, cold, memory) = fitted(WAYS[name], given)
         except Exception as error:  # a peer that does not run here is a result
-            told[name] = {"failed": f"{type(error).__name__}: {error}"[:300]}
+            told[name] = {"failed": shortened(f"{type(error).__name__}: {error}")}
             print(f"{given.precision} {name}: {told[name]['failed']}", flush=True)
             keep(told)
             continue
@@ -340,13 +347,14 @@ def trained(job: Job, epochs: int, chunk: int, kept: Path | None) -> tuple[Given
     return on(job.held_out_images, job.held_out_votes), on(job.images, job.votes)
 
 
-def begun(out: Path, what: dict[str, Any]) -> dict[str, Any]:
-    """What the file holds of the same model on the same items."""
-    result = json.loads(out.read_text("utf-8"))["result"]
+def begun(out: Path, what: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The commands so far, and what the file holds of the same model on the same items."""
+    record = json.loads(out.read_text("utf-8"))
+    result = record["result"]
     before = {name: result.get(name) for name in what}
     if before != what:
         raise SystemExit(f"{out} holds measurements of {before}, not of {what}. Give another --out.")
-    return result
+    return record["command"], result
 
 
 def main() -> None:
@@ -381,7 +389,10 @@ def main() -> None:
         record["environment"]["machine"]["gpu"] = torch.cuda.get_device_name()
     what = {"items": len(given.inputs), "chunk": told.chunk, "probes": PROBES, "weights": digest(given.model)}
     what |= {"commit": record["environment"]["commit"], "gpu": record["environment"]["machine"].get("gpu")}
-    result: dict[str, Any] = begun(told.out, what) if told.model and told.out.exists() else dict(what)
+    result = dict(what)
+    if told.model and told.out.exists():
+        before, result = begun(told.out, what)
+        record["command"] = " && ".join(dict.fromkeys([*before.split(" && "), record["command"]]))
 
     def keep(name: str, part: dict[str, Any]) -> None:
         result[name] = part
