@@ -156,7 +156,7 @@ def pyhessian(given: Given) -> Answer:
 
 
 def curvlinops(given: Given) -> Answer:
-    """curvlinops' operator with SciPy's Lanczos to 1 % and 50 probes, five at once, since all at once fill the memory."""
+    """curvlinops' operator with SciPy's Lanczos to 1 % and 50 probes, five at once (fifty fill the memory)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from curvlinops import HessianLinearOperator, hutchinson_trace
