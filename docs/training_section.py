@@ -153,7 +153,7 @@ def gate(told: Told) -> str:
     ]
     return joined(
         f"""May bf16 stand for TF32? **{_first(result["verdict"]).capitalize()}**, by a rule that was written before the
-        runs (`benchmarks/gate.py`){", at its second look" if "first_look" in result else ""}. bf16 minus TF32 at the
+        runs (`benchmarks/gate.py`){["", "", ", at its second look", ", at its third look"][result.get("look", 1)]}. bf16 minus TF32 at the
         best epoch over {len(result["seeds"])} paired seeds, with 90 % intervals:""",
         table(("method", "votes", "soft NLL (margin .025)", "accuracy (margin .01)"), rows),
         f"""Of all {len(verdicts)} comparisons (five metrics, best and last epoch), {", ".join(counted)}."""

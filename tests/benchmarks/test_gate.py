@@ -43,7 +43,7 @@ def test_the_rule_is_the_one_of_the_plan_file_and_the_protocol(gate: ModuleType)
     plan = tomllib.loads((BENCHMARKS / gate.PLAN).read_text("utf-8"))
     assert tuple(plan["seeds"]) == gate.SEEDS
     assert min(gate.SEEDS) >= 100
-    assert set(gate.SEEDS).isdisjoint(gate.MORE_SEEDS)
+    assert gate.seeds_of(1) == gate.SEEDS
     assert (tuple(plan["methods"]), tuple(plan["votes"])) == (gate.METHODS, gate.VOTES)
     assert (plan["draw"], plan["split"]["select"]) == ("resample", 0.0)
     assert gate.MARGINS == {
@@ -189,20 +189,28 @@ def test_a_diverged_run_fails_the_gate(gate: ModuleType, add: Callable, tmp_path
     assert "a run diverged" in capsys.readouterr().out
 
 
-def test_the_second_look_comes_only_after_an_undecided_first(gate: ModuleType) -> None:
-    more = scores(gate, 0.5, gate.MORE_SEEDS)
-    with pytest.raises(SystemExit, match="the first look has decided: passed"):
-        gate.second_look(scores(gate) | more)
-    told = gate.second_look(scores(gate, scale=8.0) | more)
-    assert (told["first_look"], told["verdict"]) == ("undecided (more seeds)", "passed")
-    assert len(told["seeds"]) == 12
+def test_a_look_comes_only_after_those_that_decided_nothing(gate: ModuleType) -> None:
+    second, third = gate.seeds_of(2)[6:], gate.seeds_of(3)[12:]
+    with pytest.raises(SystemExit, match="look 1 has decided: passed"):
+        gate.look(scores(gate) | scores(gate, 0.5, second), 2)
+    told = gate.look(scores(gate, scale=8.0) | scores(gate, 0.5, second), 2)
+    assert (told["look"], told["verdict"], len(told["seeds"])) == (2, "passed", 12)
+    scattered = scores(gate, scale=12.0) | scores(gate, 12.0, second)
+    assert gate.look(scattered, 2)["verdict"] == "undecided (more seeds)"
+    told = gate.look(scattered | scores(gate, 0.1, third), 3)
+    assert (told["look"], told["verdict"], len(told["seeds"])) == (3, "passed", 18)
+    with pytest.raises(SystemExit, match="look 2 has decided: passed"):
+        gate.look(scores(gate, scale=8.0) | scores(gate, 0.5, second) | scores(gate, 0.5, third), 3)
 
 
-def test_the_second_look_asks_for_all_twelve_seeds(gate: ModuleType, add: Callable, tmp_path: Path) -> None:
+def test_a_look_asks_for_all_its_seeds(gate: ModuleType, add: Callable, tmp_path: Path) -> None:
     fill(RunStore(tmp_path / "runs"), add, gate.SEEDS)
     with pytest.raises(SystemExit, match=r"48 of 96 runs are missing:\n  soft, 5 votes, seed 106, tf32"):
-        gate.main(["--more", str(tmp_path / "runs")])
-    assert gate.commands(more=True)[-1].endswith("--seeds 106,107,108,109,110,111")
+        gate.main(["--look", "2", str(tmp_path / "runs")])
+    made = gate.commands(3)
+    assert len(made) == 6
+    assert made[2].endswith("--seeds 106,107,108,109,110,111")
+    assert made[-1].endswith("--precision bf16 --store STORE --seeds 112,113,114,115,116,117")
 
 
 def test_two_sets_of_numbers_for_one_run_are_refused(gate: ModuleType, add: Callable, tmp_path: Path) -> None:
