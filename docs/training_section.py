@@ -26,6 +26,7 @@ PEERS = {
     "dissensus": "dissensus, one run",
     "dissensus-4": "dissensus, four side by side",
 }
+LOOKS = {1: "", 2: ", at its second look", 3: ", at its third look"}
 COLUMNS = {"soft_nll": "soft NLL", "accuracy": "accuracy", "ece": "ECE", "entropy_correlation": "entropy correlation"}
 
 
@@ -153,7 +154,7 @@ def gate(told: Told) -> str:
     ]
     return joined(
         f"""May bf16 stand for TF32? **{_first(result["verdict"]).capitalize()}**, by a rule that was written before the
-        runs (`benchmarks/gate.py`){["", "", ", at its second look", ", at its third look"][result.get("look", 1)]}. bf16 minus TF32 at the
+        runs (`benchmarks/gate.py`){LOOKS[result.get("look", 1)]}. bf16 minus TF32 at the
         best epoch over {len(result["seeds"])} paired seeds, with 90 % intervals:""",
         table(("method", "votes", "soft NLL (margin .025)", "accuracy (margin .01)"), rows),
         f"""Of all {len(verdicts)} comparisons (five metrics, best and last epoch), {", ".join(counted)}."""
