@@ -266,3 +266,32 @@ def test_a_page_that_cannot_be_written_is_known_before_training(run, own_data):
     assert code != 0
     assert "cannot write the page to file/page: Not a directory." in err
     assert not (own_data / "runs").exists()
+
+
+def test_another_comparison_does_not_take_the_page_of_the_first(run, own_data):
+    arguments = ("compare", *OWN, "--methods", "majority,soft", "--seeds", 1, "--jobs", 1, "-q")
+    code, out, err = run(*arguments, "--epochs", 1)
+    assert (code, "report/index.html" in out, "another page" in err) == (0, True, False)
+    first = (own_data / "report" / "index.html").read_bytes()
+    code, out, err = run(*arguments, "--epochs", 2)
+    assert code == 0, err
+    assert "The page: report-2/index.html" in out
+    assert "Note: report/index.html is another page (recipe.epochs 1 there, 2 here), and stays" in err
+    assert (own_data / "report" / "index.html").read_bytes() == first
+    assert json.loads(run(*arguments, "--epochs", 1, "--json")[1])["page"] == "report/index.html"
+    assert json.loads(run(*arguments, "--epochs", 2, "--json")[1])["page"] == "report-2/index.html"
+    _, out, err = run("report", "runs", "--where", "recipe.epochs=2", "-q")
+    assert "The page: report-2/index.html" in out
+    code, out, err = run("report", "runs", "--where", "recipe.epochs=2", "-q", "-o", "report")
+    assert "The page: report/index.html" in out
+    assert "report/index.html was another page (recipe.epochs 1 there, 2 here), and has been replaced." in err
+    assert sorted(path.name for path in own_data.glob("report*")) == ["report", "report-2"]
+
+
+def test_a_page_may_be_named_and_is_written_again(run, own_data):
+    arguments = ("compare", *OWN, "--methods", "soft", "--seeds", 1, "--epochs", 1, "--jobs", 1, "-q", "-o", "one.html")
+    for _ in range(2):
+        code, out, err = run(*arguments)
+        assert code == 0, err
+        assert "The page: one.html" in out
+        assert "another page" not in err
