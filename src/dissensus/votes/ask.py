@@ -22,6 +22,7 @@ class Ask:
 
     item: str | None = None
     annotator: str | None = None
+    annotators: tuple[str, ...] | None = None
     label: str | None = None
     classes: tuple[Class, ...] | None = None
     ordered: bool = False
@@ -57,14 +58,14 @@ def refuse_none(table: Table, columns: Sequence[int]) -> None:
         raise InputError(f"{table.name} has no column of votes beside {', '.join(table.columns)}.")
 
 
-def texts_told(table: Table, item: int | None, votes: Sequence[int]) -> list[str]:
-    """A note on columns that are taken for texts."""
+def texts_told(table: Table, item: int | None, votes: Sequence[int], mend: str) -> list[str]:
+    """A note on columns that are taken for texts, and how to ``mend`` it should they be none."""
     found = [repr(name) for at, name in enumerate(table.columns) if at not in votes and at != item]
     if not found:
         return []
     if len(found) == 1:
-        return [f"The column {found[0]} is not read as votes; if it holds votes, rename it."]
-    return [f"The columns {listed(found)} are not read as votes; if they hold votes, rename them."]
+        return [f"The column {found[0]} is not read as votes; if it holds votes, {mend}."]
+    return [f"The columns {listed(found)} are not read as votes; if they hold votes, {mend}."]
 
 
 def refuse_padded(table: Table, ask: Ask) -> None:

@@ -79,7 +79,7 @@ def _read_table(source: Source, ask: Ask) -> Votes:
         classes = _classes(source, names, ask)
     items = None if ids is None else ids.to_list()
     votes = Votes.from_counts(counts, classes=classes, items=items, ordered=ask.ordered)
-    return replace(votes, notes=tuple(texts_told(source, item, at)))
+    return replace(votes, notes=tuple(texts_told(source, item, at, "name the classes")))
 
 
 def _class_columns(source: Table, item: int | None, ask: Ask) -> list[int]:
