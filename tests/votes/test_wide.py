@@ -94,7 +94,7 @@ def test_only_the_annotators_that_are_named_are_read(write):
         read_votes(path, annotators=["ann", "bop"])
     with pytest.raises(InputError, match="names of columns, several of them, but the text 'ann' was given"):
         read_votes(path, annotators="ann")
-    with pytest.raises(InputError, match='annotators name the columns of a wide table, but the layout .* "long"'):
+    with pytest.raises(InputError, match=r'annotators name the columns of a wide table, but the layout .* "long"'):
         read_votes(path, annotators=["ann"], layout="long")
     with pytest.raises(InputError, match="the annotator is said to be in 'ann', but the columns of annotators hold"):
         read_votes(path, annotators=["ann"], annotator="ann")
