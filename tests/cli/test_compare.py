@@ -289,9 +289,14 @@ def test_another_comparison_does_not_take_the_page_of_the_first(run, own_data):
 
 
 def test_a_page_may_be_named_and_is_written_again(run, own_data):
+    """With a class in a script that no font has here: that is told in one line."""
+    rows = (own_data / "labels.csv").read_text("utf-8")
+    (own_data / "labels.csv").write_text(rows.replace(",c\n", ",\U00012000\n"), "utf-8")
     arguments = ("compare", *OWN, "--methods", "soft", "--seeds", 1, "--epochs", 1, "--jobs", 1, "-q", "-o", "one.html")
     for _ in range(2):
         code, out, err = run(*arguments)
         assert code == 0, err
         assert "The page: one.html" in out
         assert "another page" not in err
+        assert "Note: no font of this machine has \U00012000: in figures/*.png boxes stand for such" in err
+        assert "Warning" not in err

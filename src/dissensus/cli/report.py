@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from dissensus.base.errors import InputError
+from dissensus.base.words import first
 from dissensus.cli import options
 from dissensus.cli.extras import need
 from dissensus.cli.given import key_values
@@ -63,6 +64,7 @@ def show_report(
     collected: reports.Comparison, page: Path | None, data: Dataset | None, as_json: bool, quiet: bool
 ) -> None:
     from dissensus import report as reports
+    from dissensus.report.figures import without_glyph
 
     place = place_of([run.name for run in collected.runs], page)
     met = _other_page(collected, DEFAULT if page is None else page, place)
@@ -71,6 +73,11 @@ def show_report(
     _print_report(collected, written, as_json)
     if met:
         tell_note(met)
+    if strange := without_glyph([*map(str, collected.setting.get("data.classes", ())), *collected.methods]):
+        tell_note(
+            f"no font of this machine has {first(strange, 10)}: in figures/*.png boxes stand for such characters. The "
+            "page has the characters, for the fonts of whoever reads it."
+        )
 
 
 def _other_page(collected: reports.Comparison, wanted: Path, place: Path) -> str | None:

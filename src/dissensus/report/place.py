@@ -79,5 +79,6 @@ def _more(panels: Sequence[Mapping[str, Any]], comparison: Comparison) -> str:
     seeds = {seed for panel in comparison.panels for seed in panel.seeds}
     more = [method for panel in panels for method in panel["runs"] if method not in comparison.methods]
     more += [panel["votes"] for panel in panels if panel["votes"] not in votes]
-    more += [f"seed {seed}" for panel in panels for seed in panel["seeds"] if seed not in seeds]
+    lacking = list(dict.fromkeys(seed for panel in panels for seed in panel["seeds"] if seed not in seeds))
+    more += [f"seed{'s' if len(lacking) > 1 else ''} {first(lacking)}"] if lacking else []
     return f"there with {listed(list(dict.fromkeys(more)))} as well" if more else "of other runs"
