@@ -125,7 +125,7 @@ def test_a_file_of_numbers_with_gaps_and_blank_lines(write):
     rows = "".join(f"{item},{item % 2}\n" for item in range(2000))
     votes = read_votes(write(f"item,label\n{rows}\n2000,\n"))
     assert (votes.n_items, votes.n_votes) == (2001, 2000)
-    with pytest.raises(InputError, match="line 2002 has 1 cells"):
+    with pytest.raises(InputError, match="line 2002 has 1 cell"):
         read_votes(write(f"item,label\n{rows}2000\n"))
     with pytest.raises(InputError, match="line 2002 has 3 cells"):
         read_votes(write(f"item,label\n{rows}2000,1,1\n"))

@@ -43,7 +43,7 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
         ("item,annotator,rating\na,b,c\n", {}, "no column 'label'; its columns are item, annotator, rating"),
         ("item,task,label\na,b,c\n", {}, "has the columns 'item' and 'task'; say which is the item with item="),
         ("item,label,label\na,b,c\n", {}, "more than one column 'label'; rename one"),
-        ("item,label\na,x\nb\n", {}, r"votes.csv, line 3 has 1 cells, but the header has 2 \(item, label\)"),
+        ("item,label\na,x\nb\n", {}, r"votes.csv, line 3 has 1 cell, but the header has 2 \(item, label\)"),
         ("item,label\na,x\nb,y,z\n", {}, r"votes.csv, line 3 has 3 cells, but the header has 2"),
         ('item,label\na,x\n"b,y\nc,z\n', {}, "votes.csv, line 3: a quoted cell is not closed"),
         ("item,label\na,x\n,y\n", {}, "votes.csv, line 3: the item is missing"),

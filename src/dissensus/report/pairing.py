@@ -59,7 +59,7 @@ def _chosen(runs: list[tuple[StoredRun, Plan]], where: Mapping[str, Any]) -> lis
             raise InputError(unknown("field of a plan", field, fields))
         kept = [(run, plan) for run, plan in runs if _says(plan.get(field), str(value))]
         if not kept:
-            others = ", ".join(sorted({str(plan.get(field)) for _, plan in runs}))
+            others = ", ".join(sorted({short(plan.get(field)) for _, plan in runs}))
             raise InputError(f"no run has {field}={value}; the runs have: {others}.")
         runs = kept
     return runs
