@@ -249,7 +249,7 @@ def test_votes_beside_a_named_set_are_numbers(run, votes):
     ("header", "told"),
     [
         ("item,task,label", "say which is the item with --option item=...\n"),
-        ("number,who,answer", "that of the labels as well: with --option item=... and --option label=...\n"),
+        ("number,who,answer", "one: with --option item=..., --option label=... and --option annotator=...\n"),
     ],
 )
 def test_what_would_mend_the_votes_is_told_as_an_option(run, own_data, header, told):

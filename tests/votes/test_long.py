@@ -200,3 +200,15 @@ def test_nan_among_numbers_is_no_vote(tmp_path):
     assert votes.classes == (1, 2)
     assert votes.n_votes == 2
     assert votes.notes == ("1 row has no label and is no vote (first: votes.csv, line 3).",)
+
+
+def test_headers_as_spreadsheets_write_them(write):
+    plain = read_votes(write("item,annotator,label\na,p,x\na,q,y\nb,q,y\n"))
+    assert read_votes(write("Item,ANNOTATOR,Label\na,p,x\na,q,y\nb,q,y\n")) == plain
+    assert read_votes(write("Task|Worker|Label\na|p|x\na|q|y\nb|q|y\n")) == plain
+    both = read_votes(write("item,Item,annotator,label\na,1,p,x\na,2,q,y\nb,3,q,y\n"))
+    assert both == plain
+    with pytest.raises(InputError, match="has the columns 'Item' and 'Task'; say which is the item with item="):
+        read_votes(write("Item,Task,Label\na,1,x\na,2,y\n"))
+    with pytest.raises(InputError, match="has a column 'Label ', with a space"):
+        read_votes(write("Item,Label \na,x\na,y\n"))

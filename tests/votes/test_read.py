@@ -27,7 +27,7 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
             "a,b,c\nx,y,z\n",
             {},
             r"no layout of votes that is known here. Its columns are a, b, c. If a row is an item .* name the column "
-            r"of the items; if a row is a vote, .* with item=\.\.\. and label=\.\.\.",
+            r"of the items; if a row is a vote, .* with item=\.\.\., label=\.\.\. and annotator=\.\.\.",
         ),
         (
             LONG,

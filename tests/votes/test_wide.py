@@ -46,6 +46,7 @@ def test_texts_in_the_table_are_no_annotators(write):
     assert votes.counts().tolist() == [[1, 1], [2, 0]]
     assert votes.annotator_names.tolist() == ["ann", "bob"]
     assert votes.notes == ("The column 'text' is not read as votes; if it holds votes, name all annotators.",)
+    assert read_votes(write("Item,Text,ann,bob\na,so it is,yes,no\nb,never,no,no\n")) == votes
     with pytest.raises(InputError, match="has no column of votes beside item, text"):
         read_votes(write("item,text\na,so it is\n"), layout="wide")
 

@@ -135,8 +135,9 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
     columns = f" Its columns are {first(source.columns)}." if isinstance(source, Table) else ""
     raise InputError(
         f"{source.name} has no layout of votes that is known here.{columns} If a row is an item and a column an "
-        "annotator, name the column of the items; if a row is a vote, name that of the labels as well:",
-        give=["item", "label"],
+        "annotator, name the column of the items; if a row is a vote, name that of the labels as well, and that of the "
+        "annotators if there is one:",
+        give=["item", "label", "annotator"],
     )
 
 

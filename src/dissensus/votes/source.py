@@ -30,7 +30,7 @@ from dissensus.votes.build import as_column, side_by_side
 from dissensus.votes.numbers import SAMPLE, whole_numbers, written_length
 
 _SUFFIX_DELIMITER = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_DELIMITERS = (",", "\t", ";")
+_DELIMITERS = (",", "\t", ";", "|")
 
 
 class Source(ABC):
