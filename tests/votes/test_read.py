@@ -210,3 +210,17 @@ def test_a_column_may_be_asked_for_in_two_roles():
 def test_a_layout_that_a_file_cannot_have(write, content, layout):
     with pytest.raises(InputError, match=f'votes.csv cannot be read as "{layout}" \\('):
         read_votes(write(content), layout=layout)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"delimiter": ""}, "a delimiter is one character, but '' was given"),
+        ({"delimiter": ";;"}, "a delimiter is one character, but ';;' was given"),
+        ({"separator": ""}, "between the labels of one vote, but an empty one was given"),
+        ({"annotators": []}, "annotators are names of columns, but none was given"),
+    ],
+)
+def test_what_cuts_and_what_names_nothing(write, keywords, message):
+    with pytest.raises(InputError, match=message):
+        read_votes(write("item,annotator,label\na,p,x\na,q,y\n"), **keywords)

@@ -79,6 +79,10 @@ def read_votes(
            [1, 0]])
     """
     names = None if classes is None else check_classes(classes)
+    if delimiter is not None and len(delimiter) != 1:
+        raise InputError(f"a delimiter is one character, but {delimiter!r} was given.")
+    if separator == "":
+        raise InputError("a separator stands between the labels of one vote, but an empty one was given.")
     ask = Ask(
         item=item,
         annotator=annotator,
@@ -103,6 +107,8 @@ def read_votes(
 def _columns(annotators: Sequence[str] | None) -> tuple[str, ...] | None:
     if isinstance(annotators, str):
         raise InputError(f"annotators are names of columns, several of them, but the text {annotators!r} was given.")
+    if annotators is not None and not len(annotators):
+        raise InputError("annotators are names of columns, but none was given.")
     return None if annotators is None else tuple(annotators)
 
 
