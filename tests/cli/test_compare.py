@@ -88,8 +88,9 @@ def test_compare_on_texts(run, own_texts, tiny_encoder, model):
     arguments = ("compare", *files, *chosen, "--methods", "majority,soft", "--epochs", 2, "--seeds", 2, "--jobs", 1)
     code, out, err = run(*arguments)
     assert code == 0, err
-    assert "own, all votes" in out
+    assert "labels.csv, all votes" in out
     page = (own_texts / "report" / "index.html").read_text()
+    assert "<h1>labels.csv: soft and majority</h1>" in page
     assert "<blockquote>the dog runs ." in page
     assert "tiny-bert" in page
     assert len(list((own_texts / "data" / "cache").glob("*"))) == (model == "frozen")
@@ -171,6 +172,7 @@ def test_cifar_on_a_cpu_is_refused_once_and_before_anything_starts(run, own_data
 
 
 COMPARE_MISTAKES = {
+    "votes as a plan": (["labels.csv", "--inputs", "features.npy"], "If it is your votes file, give it with --votes."),
     "no data": ([], "--data NAME"),
     "unknown set": (["--data", "glyfs"], "did you mean 'glyphs'"),
     "unknown method": ([*OWN, "--methods", "sotf"], "did you mean 'soft'"),
