@@ -10,7 +10,6 @@ from in_markdown import table, table_row, wrapped
 
 from dissensus.base.words import listed
 from dissensus.experiment.claims import Ledger
-from dissensus.experiment.claims.guard import BARRED
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, Measured, Row
 from dissensus.experiment.claims.soft_labels_answer import by_how_much, votes_sentence
 from dissensus.experiment.papers import Evidence, read_paper
@@ -77,7 +76,7 @@ def _held(ledger: Ledger, run: Sequence[str]) -> Iterator[str]:
             if claims:
                 which = "All five claims are" if claims == CLAIMS else f"{listed(list(claims))} {_are(claims)}"
                 yield f"{which} {verdict} on {listed(names)}."
-    barred = [name for name in run if ledger.row("S1", name).reason.startswith(BARRED)]
+    barred = [name for name in run if ledger.row("S1", name).barred]
     if barred:
         where = "the others" if len(barred) < len(run) else "all of them"
         yield (
@@ -114,7 +113,7 @@ def _both(evidence: Evidence, protocol: str, metric: str, tempered: bool) -> str
 def _judged(ledger: Ledger, claim: str) -> list[Row]:
     """The data sets and models on which a question could be asked of a model that has learned something."""
     rows = [row for row in ledger if row.claim == claim and not row.view.startswith("mean-") and row.seeds]
-    return [row for row in rows if not row.reason.startswith(BARRED)]
+    return [row for row in rows if not row.barred]
 
 
 def _hard(ledger: Ledger) -> str:

@@ -88,8 +88,9 @@ def test_compare_on_texts(run, own_texts, tiny_encoder, model):
     arguments = ("compare", *files, *chosen, "--methods", "majority,soft", "--epochs", 2, "--seeds", 2, "--jobs", 1)
     code, out, err = run(*arguments)
     assert code == 0, err
-    assert "own, all votes" in out
+    assert "labels.csv, all votes" in out
     page = (own_texts / "report" / "index.html").read_text()
+    assert "<h1>labels.csv: soft and majority</h1>" in page
     assert "<blockquote>the dog runs ." in page
     assert "tiny-bert" in page
     assert len(list((own_texts / "data" / "cache").glob("*"))) == (model == "frozen")
@@ -171,6 +172,7 @@ def test_cifar_on_a_cpu_is_refused_once_and_before_anything_starts(run, own_data
 
 
 COMPARE_MISTAKES = {
+    "votes as a plan": (["labels.csv", "--inputs", "features.npy"], "If it is your votes file, give it with --votes."),
     "no data": ([], "--data NAME"),
     "unknown set": (["--data", "glyfs"], "did you mean 'glyphs'"),
     "unknown method": ([*OWN, "--methods", "sotf"], "did you mean 'soft'"),
@@ -249,7 +251,7 @@ def test_votes_beside_a_named_set_are_numbers(run, votes):
     ("header", "told"),
     [
         ("item,task,label", "say which is the item with --option item=...\n"),
-        ("number,who,answer", "that of the labels as well: with --option item=... and --option label=...\n"),
+        ("number,who,answer", "one: with --option item=..., --option label=... and --option annotator=...\n"),
     ],
 )
 def test_what_would_mend_the_votes_is_told_as_an_option(run, own_data, header, told):
@@ -266,3 +268,37 @@ def test_a_page_that_cannot_be_written_is_known_before_training(run, own_data):
     assert code != 0
     assert "cannot write the page to file/page: Not a directory." in err
     assert not (own_data / "runs").exists()
+
+
+def test_another_comparison_does_not_take_the_page_of_the_first(run, own_data):
+    arguments = ("compare", *OWN, "--methods", "majority,soft", "--seeds", 1, "--jobs", 1, "-q")
+    code, out, err = run(*arguments, "--epochs", 1)
+    assert (code, "report/index.html" in out, "another page" in err) == (0, True, False)
+    first = (own_data / "report" / "index.html").read_bytes()
+    code, out, err = run(*arguments, "--epochs", 2)
+    assert code == 0, err
+    assert "The page: report-2/index.html" in out
+    assert "Note: report/index.html is another page (recipe.epochs 1 there, 2 here), and stays" in err
+    assert (own_data / "report" / "index.html").read_bytes() == first
+    assert json.loads(run(*arguments, "--epochs", 1, "--json")[1])["page"] == "report/index.html"
+    assert json.loads(run(*arguments, "--epochs", 2, "--json")[1])["page"] == "report-2/index.html"
+    _, out, err = run("report", "runs", "--where", "recipe.epochs=2", "-q")
+    assert "The page: report-2/index.html" in out
+    code, out, err = run("report", "runs", "--where", "recipe.epochs=2", "-q", "-o", "report")
+    assert "The page: report/index.html" in out
+    assert "report/index.html was another page (recipe.epochs 1 there, 2 here), and has been replaced." in err
+    assert sorted(path.name for path in own_data.glob("report*")) == ["report", "report-2"]
+
+
+def test_a_page_may_be_named_and_is_written_again(run, own_data):
+    """With a class in a script that no font has here: that is told in one line."""
+    rows = (own_data / "labels.csv").read_text("utf-8")
+    (own_data / "labels.csv").write_text(rows.replace(",c\n", ",\U00012000\n"), "utf-8")
+    arguments = ("compare", *OWN, "--methods", "soft", "--seeds", 1, "--epochs", 1, "--jobs", 1, "-q", "-o", "one.html")
+    for _ in range(2):
+        code, out, err = run(*arguments)
+        assert code == 0, err
+        assert "The page: one.html" in out
+        assert "another page" not in err
+        assert "Note: no font of this machine has \U00012000: in figures/*.png boxes stand for such" in err
+        assert "Warning" not in err

@@ -41,12 +41,13 @@ def test_runs_of_ones_own_files_are_listed_by_file_and_method(run, made):
     }
 
 
-def test_runs_are_listed_by_their_number_of_votes(run, own_data):
-    for votes in ("all", 10, 5):
-        code, _, err = run("train", *OWN, "--per-item", votes, "--draw", "resample", "--epochs", 1)
+def test_runs_are_listed_by_their_number_of_votes_and_seed(run, own_data):
+    for votes, seed in (("all", 0), (10, 0), (5, 2), (5, 1), (5, 10)):
+        code, _, err = run("train", *OWN, "--per-item", votes, "--seed", seed, "--draw", "resample", "--epochs", 1)
         assert code == 0, err
     head, *lines = run("runs", "list")[1].splitlines()
-    assert [line.split()[head.split().index("votes")] for line in lines] == ["5", "10", "all"]
+    for name, told in {"votes": ["5", "5", "5", "10", "all"], "seed": ["1", "2", "10", "0", "0"]}.items():
+        assert [line.split()[head.split().index(name)] for line in lines] == told
 
 
 def test_packed_and_merged_runs_give_the_same_report(run, made):

@@ -123,3 +123,14 @@ def test_numbers_that_may_be_ratings_get_a_hint(run, tmp_path):
     assert "If they are ratings, say --ordered" in run("votes", "rated.csv")[2]
     assert "If they are ratings" in json.loads(run("votes", "rated.csv", "--json")[1])["notes"][-1]
     assert "ratings" not in run("votes", "rated.csv", "--ordered")[2]
+
+
+def test_columns_that_hold_votes_are_named(run, tmp_path):
+    (tmp_path / "wide.csv").write_text("item,ann,group,minutes\na,yes,no,3\nb,no,no,5\n")
+    code, _, err = run("votes", "wide.csv")
+    assert code == 2
+    assert err.endswith(
+        "since all that is in it are labels; to say whether it is, name all annotators with --annotators ...\n"
+    )
+    code, out, _ = run("votes", "wide.csv", "--annotators", "ann,group", "--json")
+    assert (code, json.loads(out)["annotators"], json.loads(out)["votes"]) == (0, 2, 4)

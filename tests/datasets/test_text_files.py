@@ -127,3 +127,13 @@ def test_numbers_are_texts_only_where_cells_have_no_types(tmp_path):
 def test_inputs_and_texts_do_not_mix(given, message):
     with pytest.raises(InputError, match=message):
         own_data(Votes.from_counts([[1, 0], [0, 1]]), **given)
+
+
+def test_an_annotator_called_group_makes_no_groups(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("item,text,ann,group\na,one,yes,no\nb,two,no,no\nc,three,yes,yes\n")
+    data = own_data(path, texts=path, annotators=("ann", "group"))
+    assert data.votes.votes_per_item.tolist() == [2, 2, 2]
+    assert len(set(data.groups.tolist())) == 3
+    data = own_data(path, texts=path, annotators=("ann",))
+    assert data.groups.tolist() == [0, 0, 1]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -70,3 +72,26 @@ def test_the_file_of_texts_is_no_option():
 
 def test_votes_of_a_named_set_are_an_option():
     assert Source(name="chaosnli-snli", options={"votes": "original"}).options == {"votes": "original"}
+
+
+WRONG_KINDS = {
+    "size": (16, "two whole numbers, such as [32, 32], but is 16"),
+    "ordered": ("False", "true or false, but is 'False'"),
+    "classes": ("a,b", """a list, such as ["a", "b"], but is 'a,b'"""),
+    "annotators": ("ann", """a list, such as ["a", "b"], but is 'ann'"""),
+    "label": (3, """a text, but is 3. As a text it is label='"3"'"""),
+    "delimiter": (True, "a text, but is True"),
+}
+
+
+@pytest.mark.parametrize("option", WRONG_KINDS)
+def test_an_option_of_another_kind_is_told_before_anything_is_read(option):
+    given, told = WRONG_KINDS[option]
+    with pytest.raises(ValueError, match=re.escape(f"option {option} must be {told}")):
+        Source(votes="a", inputs="b", options={option: given})
+
+
+def test_an_option_of_a_named_set_has_a_kind_too():
+    with pytest.raises(ValueError, match="option items must be a whole number, but is 'many'"):
+        Source(name="glyphs", options={"items": "many"})
+    assert Source(votes="a", inputs="b", options={"size": [32, 32], "classes": [1, "b"], "ordered": True}).options

@@ -97,3 +97,16 @@ def test_files_are_the_same_each_time(comparison):
     assert one == two
     assert one["png"].startswith(b"\x89PNG")
     assert b"<svg" in one["svg"]
+
+
+def test_characters_without_a_glyph_stay_texts_in_svg(comparison):
+    """The page shows the svg, and its reader may have a font; nothing is said on standard error."""
+    assert figures.without_glyph(["größer", "да", "\U00012000x"]) == "\U00012000"
+    with figures.styled():
+        drawn = {}
+        for name in ("größer", "\U00012000größer"):
+            figure, (ax,) = figures.sheet(1, 3, 2)
+            ax.barh([name], [1.0])
+            drawn[name] = figures.rendered(figure)["svg"].decode()
+    assert "größer</text>" not in drawn["größer"]
+    assert "\U00012000größer</text>" in drawn["\U00012000größer"]

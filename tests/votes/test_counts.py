@@ -49,7 +49,7 @@ def test_texts_in_the_table_are_no_class(write):
     votes = read_votes(path, layout="counts")
     assert (votes.classes, votes.counts().tolist()) == (("cat", "dog"), [[2, 1], [0, 3]])
     assert votes.notes == (
-        "The columns 'text' and 'text_pair' are not read as votes; if they hold votes, rename them.",
+        "The columns 'text' and 'text_pair' are not read as votes; if they hold votes, name the classes.",
     )
 
 
@@ -67,4 +67,4 @@ def test_a_class_may_be_called_group_if_it_is_named(write):
     assert read_votes(path, classes=["one", "two", "group"]).counts().tolist() == [[2, 1, 7], [0, 3, 8]]
     votes = read_votes(path, layout="counts")
     assert votes.classes == ("one", "two")
-    assert votes.notes[0] == "The column 'group' is not read as votes; if it holds votes, rename it."
+    assert votes.notes[0] == "The column 'group' is not read as votes; if it holds votes, name the classes."

@@ -125,7 +125,7 @@ def test_a_file_of_numbers_with_gaps_and_blank_lines(write):
     rows = "".join(f"{item},{item % 2}\n" for item in range(2000))
     votes = read_votes(write(f"item,label\n{rows}\n2000,\n"))
     assert (votes.n_items, votes.n_votes) == (2001, 2000)
-    with pytest.raises(InputError, match="line 2002 has 1 cells"):
+    with pytest.raises(InputError, match="line 2002 has 1 cell"):
         read_votes(write(f"item,label\n{rows}2000\n"))
     with pytest.raises(InputError, match="line 2002 has 3 cells"):
         read_votes(write(f"item,label\n{rows}2000,1,1\n"))
@@ -171,7 +171,7 @@ def test_what_is_odd_is_said(write):
     votes = read_votes(write(content))
     assert votes.notes == (
         "2 rows have no label and are no votes (first: votes.csv, line 4).",
-        "1 vote is by an annotator who had voted on the item before; all are kept.",
+        "1 vote is by an annotator who had voted on the item before (first: 'p' on 'a'); all are kept.",
         "1 item has no votes (first: 'c').",
     )
     assert votes.counts().tolist() == [[1, 1], [0, 1], [0, 0]]
@@ -200,3 +200,15 @@ def test_nan_among_numbers_is_no_vote(tmp_path):
     assert votes.classes == (1, 2)
     assert votes.n_votes == 2
     assert votes.notes == ("1 row has no label and is no vote (first: votes.csv, line 3).",)
+
+
+def test_headers_as_spreadsheets_write_them(write):
+    plain = read_votes(write("item,annotator,label\na,p,x\na,q,y\nb,q,y\n"))
+    assert read_votes(write("Item,ANNOTATOR,Label\na,p,x\na,q,y\nb,q,y\n")) == plain
+    assert read_votes(write("Task|Worker|Label\na|p|x\na|q|y\nb|q|y\n")) == plain
+    both = read_votes(write("item,Item,annotator,label\na,1,p,x\na,2,q,y\nb,3,q,y\n"))
+    assert both == plain
+    with pytest.raises(InputError, match="has the columns 'Item' and 'Task'; say which is the item with item="):
+        read_votes(write("Item,Task,Label\na,1,x\na,2,y\n"))
+    with pytest.raises(InputError, match="has a column 'Label ', with a space"):
+        read_votes(write("Item,Label \na,x\na,y\n"))

@@ -40,7 +40,8 @@ def test_a_column_of_texts_among_the_annotators(tmp_path):
     votes = read_votes(file)
     assert votes.n_annotators == 3
     assert votes.notes == (
-        "No label in the column 'comment' is in another one; if that is no annotator, leave the column out.",
+        "No label in the column 'comment' is in another one; if that is no annotator, leave the column out, or name "
+        "the annotators.",
     )
 
 

@@ -27,7 +27,7 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
             "a,b,c\nx,y,z\n",
             {},
             r"no layout of votes that is known here. Its columns are a, b, c. If a row is an item .* name the column "
-            r"of the items; if a row is a vote, .* with item=\.\.\. and label=\.\.\.",
+            r"of the items; if a row is a vote, .* with item=\.\.\., label=\.\.\. and annotator=\.\.\.",
         ),
         (
             LONG,
@@ -43,7 +43,7 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
         ("item,annotator,rating\na,b,c\n", {}, "no column 'label'; its columns are item, annotator, rating"),
         ("item,task,label\na,b,c\n", {}, "has the columns 'item' and 'task'; say which is the item with item="),
         ("item,label,label\na,b,c\n", {}, "more than one column 'label'; rename one"),
-        ("item,label\na,x\nb\n", {}, r"votes.csv, line 3 has 1 cells, but the header has 2 \(item, label\)"),
+        ("item,label\na,x\nb\n", {}, r"votes.csv, line 3 has 1 cell, but the header has 2 \(item, label\)"),
         ("item,label\na,x\nb,y,z\n", {}, r"votes.csv, line 3 has 3 cells, but the header has 2"),
         ('item,label\na,x\n"b,y\nc,z\n', {}, "votes.csv, line 3: a quoted cell is not closed"),
         ("item,label\na,x\n,y\n", {}, "votes.csv, line 3: the item is missing"),
@@ -210,3 +210,17 @@ def test_a_column_may_be_asked_for_in_two_roles():
 def test_a_layout_that_a_file_cannot_have(write, content, layout):
     with pytest.raises(InputError, match=f'votes.csv cannot be read as "{layout}" \\('):
         read_votes(write(content), layout=layout)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"delimiter": ""}, "a delimiter is one character, but '' was given"),
+        ({"delimiter": ";;"}, "a delimiter is one character, but ';;' was given"),
+        ({"separator": ""}, "between the labels of one vote, but an empty one was given"),
+        ({"annotators": []}, "annotators are names of columns, but none was given"),
+    ],
+)
+def test_what_cuts_and_what_names_nothing(write, keywords, message):
+    with pytest.raises(InputError, match=message):
+        read_votes(write("item,annotator,label\na,p,x\na,q,y\n"), **keywords)

@@ -253,6 +253,15 @@ def test_align_names_what_does_not_fit(votes, ids, missing, message):
         votes.align(ids, missing=missing)
 
 
+def test_an_item_without_votes_has_none_wherever_that_is_seen():
+    """It need not be among the ids; and if it is, it is as an id that the votes do not know."""
+    votes = Votes.from_counts([[1, 1], [0, 0], [0, 2]], items=["a", "b", "c"])
+    assert votes.align(["c", "a"]).counts().tolist() == [[0, 2], [1, 1]]
+    with pytest.raises(InputError, match=r"id 'b' has no votes \(1 of 3 ids have none\)"):
+        votes.align(["a", "b", "c"])
+    assert votes.align(["b", "c", "a"], missing="keep").counts().tolist() == [[0, 0], [0, 2], [1, 1]]
+
+
 def test_the_way_out_that_align_offers_works(votes):
     ids = ["b", "a"]
     assert votes.take(np.isin(votes.items, ids)).align(ids).items.tolist() == ids

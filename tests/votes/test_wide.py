@@ -45,7 +45,8 @@ def test_texts_in_the_table_are_no_annotators(write):
     votes = read_votes(write("item,text,ann,bob\na,so it is,yes,no\nb,never,no,no\n"))
     assert votes.counts().tolist() == [[1, 1], [2, 0]]
     assert votes.annotator_names.tolist() == ["ann", "bob"]
-    assert votes.notes == ("The column 'text' is not read as votes; if it holds votes, rename it.",)
+    assert votes.notes == ("The column 'text' is not read as votes; if it holds votes, name all annotators.",)
+    assert read_votes(write("Item,Text,ann,bob\na,so it is,yes,no\nb,never,no,no\n")) == votes
     with pytest.raises(InputError, match="has no column of votes beside item, text"):
         read_votes(write("item,text\na,so it is\n"), layout="wide")
 
@@ -60,3 +61,41 @@ def test_a_column_of_texts_is_no_annotator_though_a_class_has_its_name(write):
     votes = read_votes(path, classes=["text", "image"])
     assert votes.annotator_names.tolist() == ["ann", "bob"]
     assert votes.counts().tolist() == [[1, 1], [0, 2]]
+
+
+@pytest.mark.parametrize("name", ["text", "text_pair", "group"])
+@pytest.mark.parametrize("labels", [("yes", "no"), (1, 2)])
+def test_an_annotator_may_be_called_as_texts_are(write, name, labels):
+    """Whether that column holds votes is asked where it holds nothing but labels, and never guessed."""
+    one, two = labels
+    path = write(f"item,ann,{name},bob\na,{one},{two},{two}\nb,{two},,{one}\n")
+    with pytest.raises(InputError, match=f"'{name}' may be an annotator, .* name all annotators with annotators="):
+        read_votes(path, layout="wide")
+    votes = read_votes(path, annotators=["ann", name, "bob"])
+    assert votes.annotator_names.tolist() == ["ann", name, "bob"]
+    assert votes.votes_per_item.tolist() == [3, 2]
+    assert votes.notes == ()
+    assert read_votes(path, annotators=["ann", "bob"]).n_votes == 4
+
+
+def test_a_column_of_groups_holds_more_than_labels(write):
+    votes = read_votes(write("item,group,ann,bob\na,1,1,2\nb,7,2,2\n"), layout="wide")
+    assert votes.annotator_names.tolist() == ["ann", "bob"]
+    assert votes.notes[0] == "The column 'group' is not read as votes; if it holds votes, name all annotators."
+
+
+def test_only_the_annotators_that_are_named_are_read(write):
+    path = write("date,item,ann,bob,minutes\nMay,a,yes,no,3\nJune,b,no,,4\n")
+    votes = read_votes(path, annotators=("bob", "ann"))
+    assert votes.annotator_names.tolist() == ["ann", "bob"]
+    assert votes.counts().tolist() == [[1, 1], [1, 0]]
+    frame = pl.DataFrame({"item": [1, 2], "label": ["a", "b"], "ann": ["x", "y"], "bob": ["y", None]})
+    assert read_votes(frame, annotators=["ann", "bob"]).n_votes == 3
+    with pytest.raises(InputError, match="unknown column of an annotator 'bop'; did you mean 'bob'"):
+        read_votes(path, annotators=["ann", "bop"])
+    with pytest.raises(InputError, match="names of columns, several of them, but the text 'ann' was given"):
+        read_votes(path, annotators="ann")
+    with pytest.raises(InputError, match=r'annotators name the columns of a wide table, but the layout .* "long"'):
+        read_votes(path, annotators=["ann"], layout="long")
+    with pytest.raises(InputError, match="the annotator is said to be in 'ann', but the columns of annotators hold"):
+        read_votes(path, annotators=["ann"], annotator="ann")

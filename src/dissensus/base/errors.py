@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
 
+from dissensus.base.words import listed
+
 
 class DissensusError(Exception):
     """Anything a user can mend. The command prints it in one piece and exits with 2, never with a traceback."""
@@ -36,7 +38,7 @@ class InputError(DissensusError, ValueError):
     def told(self, keyword: str = "{}=...") -> str:
         """The message, with keywords written as whoever reads it writes them."""
         message = str(self.args[0])
-        return f"{message} with {' and '.join(map(keyword.format, self.give))}" if self.give else message
+        return f"{message} with {listed([*map(keyword.format, self.give)])}" if self.give else message
 
 
 class PlanError(InputError):

@@ -21,7 +21,7 @@ from dissensus.cli.given import (
     source_of,
     votes_an_item,
 )
-from dissensus.cli.report import show_report
+from dissensus.cli.report import place_of, show_report
 from dissensus.cli.sweeping import before_starting, carry_out, refuse_done
 from dissensus.cli.telling import tell_notes, waiting
 
@@ -60,7 +60,7 @@ def compare(
     diagnose: options.Inside = False,
     ood: options.Outside = None,
     store: options.Store = Path("runs"),
-    page: options.Out = Path("report"),
+    page: options.Out = None,
     jobs: options.Jobs = 2,
     width: options.Width = 4,
     budget: options.BudgetOf = None,
@@ -96,7 +96,7 @@ def compare(
 def compare_and_report(
     comparison: Comparison,
     store: Path,
-    page: Path,
+    page: Path | None,
     how: Mapping[str, Any],
     end: Deadline | None,
     as_json: bool,
@@ -104,13 +104,13 @@ def compare_and_report(
 ) -> None:
     """Make what is left of a comparison by the ``end``, ``how`` being options of the sweep, and write its page."""
     from dissensus.records import RunStore
-    from dissensus.report import check_folder, collect
+    from dissensus.report import check_folder, collect, page_file
 
     with waiting("Reading the data", quiet):
         data = comparison.data.load()
         plans = comparison.plans(data)
     kept = RunStore(store)
-    check_folder(page)
+    check_folder(page_file(place_of([plan.name for plan in plans], page)).parent)
     before = before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
     tell_notes([*data.votes.notes, *comparison.notes(), *before])
     refuse_done(how, plans, kept)

@@ -29,7 +29,16 @@ BudgetOf = Annotated[
         "some are left, and the same command goes on.",
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write the page.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FOLDER",
+        help="Where to write the page, whatever is there. By default report; or report-2 and so on, where that is the "
+        "page of another comparison.",
+    ),
+]
 PlanFile = Annotated[Path | None, typer.Argument(metavar="PLAN.toml", help="A plan; options override what it says.")]
 Data = Annotated[
     str | None, typer.Option("--data", metavar="NAME", help="A named data set, such as glyphs or cifar10h.")

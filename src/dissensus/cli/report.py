@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,19 +11,21 @@ import typer
 from rich.markup import escape
 
 from dissensus.base.errors import InputError
+from dissensus.base.words import first
 from dissensus.cli import options
 from dissensus.cli.extras import need
 from dissensus.cli.given import key_values
 from dissensus.cli.tables import show_table
-from dissensus.cli.telling import out, print_json, waiting
+from dissensus.cli.telling import out, print_json, tell_note, waiting
 
 if TYPE_CHECKING:
     from dissensus import report as reports
     from dissensus.datasets import Dataset
 
+DEFAULT = Path("report")  # where pages go
 WIDE = 110  # columns that a table of methods with intervals takes
 
-EXAMPLES = "Example: [bold]dissensus report runs --where data.name=glyphs --out report[/bold]"
+EXAMPLES = "Example: [bold]dissensus report runs --where data.name=glyphs --out glyphs[/bold]"
 
 
 def report(
@@ -30,7 +33,7 @@ def report(
     where: Annotated[
         list[str] | None, typer.Option("--where", metavar="KEY=VALUE", help="Only runs whose plan says so.")
     ] = None,
-    page: options.Out = Path("report"),
+    page: options.Out = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -50,11 +53,47 @@ def report(
     show_report(collected, page, None, as_json, quiet)
 
 
-def show_report(collected: reports.Comparison, page: Path, data: Dataset | None, as_json: bool, quiet: bool) -> None:
+def place_of(runs: Collection[str], page: Path | None) -> Path:
+    """Where the page of these runs goes: where it was asked for, or else where it takes no other one's place."""
+    from dissensus.report import own_place
+
+    return own_place(runs, DEFAULT) if page is None else page
+
+
+def show_report(
+    collected: reports.Comparison, page: Path | None, data: Dataset | None, as_json: bool, quiet: bool
+) -> None:
+    from dissensus import report as reports
+    from dissensus.report.figures import without_glyph
+
+    place = place_of([run.name for run in collected.runs], page)
+    met = _other_page(collected, DEFAULT if page is None else page, place)
+    with waiting("Drawing the page", quiet):
+        written = reports.write_page(collected, place, data=data)
+    _print_report(collected, written, as_json)
+    if met:
+        tell_note(met)
+    if strange := without_glyph([*map(str, collected.setting.get("data.classes", ())), *collected.methods]):
+        tell_note(
+            f"no font of this machine has {first(strange, 10)}: in figures/*.png boxes stand for such characters. The "
+            "page has the characters, for the fonts of whoever reads it."
+        )
+
+
+def _other_page(collected: reports.Comparison, wanted: Path, place: Path) -> str | None:
+    """What to say of the page of another comparison that is where this one's was to be."""
+    from dissensus.report import page_at, page_file
+
+    there = page_at(wanted)
+    if there is None or there.renewed_by([run.name for run in collected.runs]):
+        return None
+    other = f"{page_file(wanted)} {'was' if place == wanted else 'is'} another page ({there.beside(collected)})"
+    return f"{other}, and has been replaced." if place == wanted else f"{other}, and stays; this one is {place}."
+
+
+def _print_report(collected: reports.Comparison, written: Path, as_json: bool) -> None:
     from dissensus import report as reports
 
-    with waiting("Drawing the page", quiet):
-        written = reports.write_page(collected, page, data=data)
     if as_json:
         print_json(json.loads(reports.to_json(collected)) | {"page": str(written)})
         return

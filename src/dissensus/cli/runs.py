@@ -62,10 +62,10 @@ def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
         out.print(line, highlight=False)
 
 
-def _order(row: Mapping[str, Any]) -> tuple[str, str, str, float, str]:
-    """By what a run is made of; few votes before many, and all of them last."""
+def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """By what a run is made of; few votes before many, and all of them last; seeds side by side."""
     votes = float("inf") if row["votes"] == "all" else row["votes"]
-    return row["data"], row["file"], row["model"], votes, row["method"]
+    return row["data"], row["file"], row["model"], row["epochs"], votes, row["method"], row["seed"]
 
 
 def _run_row(run: StoredRun) -> dict[str, Any]:

@@ -32,6 +32,10 @@ def votes(
     ],
     item: Annotated[str | None, typer.Option(help="The column with the items.")] = None,
     annotator: Annotated[str | None, typer.Option(help="The column with the annotators.")] = None,
+    annotators: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="The columns that hold votes, where a row is an item; by default all."),
+    ] = None,
     label: Annotated[str | None, typer.Option(help="The column with the labels; of an export, the question.")] = None,
     classes: Annotated[str | None, typer.Option(metavar="A,B,...", help="All classes, in their order.")] = None,
     ordered: Annotated[bool, typer.Option("--ordered", help="The classes are ordered, as ratings are.")] = False,
@@ -62,6 +66,7 @@ def votes(
         file,
         item=item,
         annotator=annotator,
+        annotators=comma_separated(annotators),
         label=label,
         classes=comma_separated(classes),
         ordered=ordered,

@@ -71,10 +71,12 @@ def own_data(
     assert texts is not None
     if size is not None:
         raise InputError(f"size={size!r} is for folders of images, but {texts} is a table of texts.")
-    delimiter = None
-    if not isinstance(votes, Votes) and Path(texts) == Path(votes):  # read as it is for its votes
-        columns, delimiter = replace(columns, ids=ids or reading.get("item")), reading.get("delimiter")
-    return _with_texts(table, unvoted, read_texts(Path(texts), columns, delimiter), Path(texts))
+    if isinstance(votes, Votes) or Path(texts) != Path(votes):
+        found = read_texts(Path(texts), columns)
+    else:  # read as it is for its votes
+        columns = replace(columns, ids=ids or reading.get("item"))
+        found = read_texts(Path(texts), columns, reading.get("delimiter"), votes=reading.get("annotators", ()))
+    return _with_texts(table, unvoted, found, Path(texts))
 
 
 def _votes(votes: str | os.PathLike[str] | Votes, reading: dict[str, Any]) -> tuple[Votes, set[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,10 +41,11 @@ class NamedTexts:
     groups: NDArray[np.int64]
 
 
-def read_texts(path: Path, columns: Columns, delimiter: str | None = None) -> NamedTexts:
+def read_texts(path: Path, columns: Columns, delimiter: str | None = None, votes: Collection[str] = ()) -> NamedTexts:
     """The texts of a table; an id may stand on several rows, as it does in a votes file, if its texts are the same.
 
-    Without a column ``group``, items whose first texts have the same words form one.
+    Without a column ``group``, items whose first texts have the same words form one. Columns that hold ``votes`` are no
+    texts, though they may have such a name.
     """
     import polars as pl
 
@@ -54,7 +56,7 @@ def read_texts(path: Path, columns: Columns, delimiter: str | None = None) -> Na
     table = data_of(opened) if isinstance(opened, Document) else opened
     if not isinstance(table, Table):
         raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
-    places = _places(table, columns)
+    places = _places(table, columns, votes)
     cells = table.cells(list(places.values()))
     if not table.typed:
         cells = [column.cast(pl.String) for column in cells]  # a text may be a number
@@ -75,12 +77,15 @@ def read_texts(path: Path, columns: Columns, delimiter: str | None = None) -> Na
     return NamedTexts(list(rows), texts, groups)
 
 
-def _places(table: Table, columns: Columns) -> dict[str, int]:
+def _places(table: Table, columns: Columns, votes: Collection[str]) -> dict[str, int]:
     """The position of every column that is there, that of the ids first."""
     from dissensus.votes.ask import find, refuse_missing
 
     usual = {"ids": ID, "text": ("text",), "text_pair": ("text_pair",), "group": ("group",)}
-    found = {role: find(table, role, getattr(columns, role), names) for role, names in usual.items()}
+    found = {
+        role: find(table, role, getattr(columns, role), [name for name in names if name not in votes])
+        for role, names in usual.items()
+    }
     for role in ("ids", "text"):
         if found[role] is None:
             raise refuse_missing(table, role, usual[role])

@@ -31,6 +31,16 @@ METHODS: dict[str, Method] = {name: Method(name, name) for name in DELIVERIES} |
 }
 """Name -> method: every delivery is one, and mixup of majority labels is another."""
 
+
+def is_hard(method: str) -> bool:
+    """Whether the learner sees classes and not distributions.
+
+    >>> [name for name in METHODS if not is_hard(name)]
+    ['soft', 'label-smoothing']
+    """
+    return DELIVERIES[METHODS[method].delivery].hard
+
+
 __all__ = [
     "DELIVERIES",
     "METHODS",
@@ -43,4 +53,5 @@ __all__ = [
     "ShuffledSLS",
     "Soft",
     "StochasticLabelSampling",
+    "is_hard",
 ]

@@ -78,8 +78,9 @@ def vote_mistakes(data: Dataset, numbers: Iterable[Literal["all"] | int], draw: 
             yield Mistake(
                 ("votes",),
                 f"votes: {number} are asked for, but item {data.votes.items[least].item()!r} has {have[least]} "
-                f"({int((have < number).sum())} of {len(have)} items have fewer than {number}). Ask for {have[least]} "
-                'or fewer, or for "all", or draw with replacement: --draw resample, or draw = "resample" in a plan.',
+                f"({int((have < number).sum())} of {len(have)} items have fewer than {number}). Ask for {have[least]}"
+                f"{' or fewer' if have[least] > 1 else ''}, "
+                'or for "all", or draw with replacement: --draw resample, or draw = "resample" in a plan.',
             )
 
 

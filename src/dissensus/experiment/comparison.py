@@ -133,7 +133,8 @@ class Comparison(Document):
         except UnicodeDecodeError:
             raise PlanError(f"{path} is not text in UTF-8; a comparison file (TOML) was expected.") from None
         except tomllib.TOMLDecodeError as error:
-            raise PlanError(f"{path} is not valid TOML: {error}.") from None
+            votes = "" if path.suffix.lower() == ".toml" else " If it is your votes file, give it with --votes."
+            raise PlanError(f"{path} is not valid TOML: {error}.{votes}") from None
         for table in ("recipe", "split"):
             if isinstance(values.get(table), dict) and table in changes:
                 changes[table] = values[table] | changes[table]

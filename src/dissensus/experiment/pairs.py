@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.delivery import DELIVERIES, METHODS
+from dissensus.delivery import is_hard
 from dissensus.diagnostics.cam_stability import cam_stability
 from dissensus.diagnostics.findings import correlated, estimated
 from dissensus.diagnostics.shared_items import shared_items
@@ -116,7 +116,7 @@ def against_soft(runs: Iterable[StoredRun]) -> Found:
     for group in _alike(few, lambda plan: plan | {"method": None, "versions": None}):
         soft = next((run for run in group if run.plan["method"] == "soft"), None)
         for run in group:
-            if soft is not None and DELIVERIES[METHODS[run.plan["method"]].delivery].hard:
+            if soft is not None and is_hard(run.plan["method"]):
                 yield from ((run, one) for one in _gains(run, soft))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from dissensus.base.errors import unknown
 from dissensus.datasets import DATASETS, OFFICIAL, Dataset, load, own_data
@@ -65,15 +65,16 @@ class Source(Part):
                 f"Given: {given}."
             )
         if self.name is not None:
-            of, allowed = self.name, list(signature(DATASETS[self.name]).parameters)
+            of, allowed = self.name, _kinds(DATASETS[self.name])
         else:
             from dissensus.votes import read_votes
 
-            of, allowed = "files", [*_keywords(read_votes), *_keywords(own_data)]
-            allowed.remove("texts")  # a file, not an option
-        for option in self.options:
+            of, allowed = "files", _kinds(read_votes, Parameter.KEYWORD_ONLY) | _kinds(own_data, Parameter.KEYWORD_ONLY)
+            del allowed["texts"]  # a file, not an option
+        for option, value in self.options.items():
             if option not in allowed:
                 raise sentence(unknown(f"option of {of}", option, allowed))
+            _check_kind(option, value, allowed[option])
         return self
 
     def beside(self, folder: Path) -> Source:
@@ -84,13 +85,42 @@ class Source(Part):
         return self.model_copy(update={part: str(folder / path) for part, path in files.items() if path is not None})
 
     def load(self) -> Dataset:
-        options: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()
-        }
+        options = {name: _fixed(value) for name, value in self.options.items()}
         if self.votes is None:
             return load(str(self.name), **options)
         return own_data(self.votes, self.inputs, texts=self.texts, **options)
 
 
-def _keywords(function: Callable[..., Any]) -> list[str]:
-    return [name for name, given in signature(function).parameters.items() if given.kind is Parameter.KEYWORD_ONLY]
+def _fixed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _kinds(function: Callable[..., Any], only: Any = None) -> dict[str, Any]:
+    """What the keywords of a function may be, by name."""
+    hints = get_type_hints(function)
+    return {
+        name: hints.get(name, Any)
+        for name, given in signature(function).parameters.items()
+        if only in (None, given.kind)
+    }
+
+
+def _check_kind(option: str, value: Any, kind: Any) -> None:
+    if get_origin(kind) is Literal:
+        return  # the loader names what there is
+    try:
+        TypeAdapter(kind, config=ConfigDict(strict=True)).validate_python(_fixed(value))
+    except ValidationError:
+        kinds = [one for one in get_args(kind) or [kind] if one is not type(None)]
+        told = f"option {option} must be {_WORDS[get_origin(kinds[0]) or kinds[0]]}, but is {value!r}."
+        more = f" As a text it is {option}='\"{value}\"'." if str in kinds and not isinstance(value, list) else ""
+        raise sentence(told + more) from None
+
+
+_WORDS: dict[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    str: "a text",
+    tuple: "two whole numbers, such as [32, 32]",
+    Sequence: 'a list, such as ["a", "b"]',
+}

@@ -6,6 +6,7 @@ Computing needs NumPy and SciPy alone; drawing and the page need ``dissensus[rep
 from dissensus.report.comparison import Comparison, Judgement, Measure, Panel, collect
 from dissensus.report.output import check_folder
 from dissensus.report.page import write_page
+from dissensus.report.place import own_place, page_at, page_file
 from dissensus.report.rules import ALPHA, RULES, Rule
 from dissensus.report.tables import Table, summary, to_json
 from dissensus.report.votes_needed import votes_needed
@@ -21,6 +22,9 @@ __all__ = [
     "Table",
     "check_folder",
     "collect",
+    "own_place",
+    "page_at",
+    "page_file",
     "summary",
     "to_json",
     "votes_needed",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -164,6 +165,11 @@ class Comparison:
     floors: Mapping[str, Estimate]  # metric -> a perfect model, scored on this number of items and votes
     class_shares: Mapping[str, Estimate]  # metric -> a model that says the shares of the classes of every item
     notes: tuple[str, ...]  # what a reader has to know: seeds left out, rules that could not be kept
+
+    @property
+    def title(self) -> str:
+        """The data as a reader knows them: by name, or by one's own votes file."""
+        return PurePath(self.runs[0].votes_file).name or self.data
 
     @property
     def methods(self) -> tuple[str, ...]:

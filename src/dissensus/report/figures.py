@@ -7,7 +7,8 @@ marker in all figures. matplotlib's global settings are never changed.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,8 +43,14 @@ HAIR = "#d0d7de"
 HUMANS = "#1f2328"
 TRUTH = "#8b949e"
 
+FONT = "DejaVu Sans"  # comes with matplotlib: figures look the same on every machine
+# For names in scripts that it has not, those of these that are here.
+_OTHER_FONTS = (
+    *("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans CJK KR", "WenQuanYi Zen Hei", "Droid Sans Fallback"),
+    *("Hiragino Sans", "PingFang SC", "Apple SD Gothic Neo", "Yu Gothic", "Microsoft YaHei", "Malgun Gothic"),
+    *("Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Thai", "Nirmala UI", "Leelawadee UI"),
+)
 _STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: figures look the same on every machine
     "font.size": 9.0,
     "axes.titlesize": 10.0,
     "axes.titleweight": "bold",
@@ -104,8 +111,25 @@ def looks(methods: Sequence[str]) -> dict[str, Look]:
 def styled() -> Iterator[None]:
     """Our style for the figures drawn inside, and nobody else's."""
     matplotlib = require("matplotlib", extra="report")
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context({**_STYLE, "font.family": _fonts()}):
         yield
+
+
+def _fonts() -> list[str]:
+    here = set(require("matplotlib.font_manager", extra="report").fontManager.get_font_names())
+    return [FONT, *(name for name in _OTHER_FONTS if name in here)]
+
+
+def without_glyph(texts: Iterable[str]) -> str:
+    """The characters that no font has with which figures are drawn here.
+
+    >>> without_glyph(["groß", "Ελλάδα", "да"])
+    ''
+    """
+    manager = require("matplotlib.font_manager", extra="report")
+    fonts = [manager.get_font(manager.findfont(name)) for name in _fonts()]
+    characters = dict.fromkeys("".join(texts))
+    return "".join(c for c in characters if c.isprintable() and not any(font.get_char_index(ord(c)) for font in fonts))
 
 
 def sheet(
@@ -117,13 +141,22 @@ def sheet(
 
 
 def rendered(figure: Figure) -> dict[str, bytes]:
-    """The figure as the content of a ``png`` and of an ``svg`` file; the same figure gives the same bytes."""
+    """The figure as the content of a ``png`` and of an ``svg`` file; the same figure gives the same bytes.
+
+    Where a character has no glyph here, an ``svg`` holds its texts as texts: whoever looks at it may have a font.
+    """
+    matplotlib = require("matplotlib", extra="report")
     files = {}
+    kept: dict[str, Any] = {}
     for kind, metadata in (("png", None), ("svg", {"Date": None})):
         file = io.BytesIO()
-        figure.savefig(file, format=kind, dpi=160, metadata=metadata)
+        with warnings.catch_warnings(), matplotlib.rc_context(kept):
+            warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
+            figure.savefig(file, format=kind, dpi=160, metadata=metadata)
         files[kind] = file.getvalue()
         figure.set_layout_engine("none")  # it is laid out: to do it again takes as long as drawing
+        if without_glyph(text.get_text() for text in figure.findobj(matplotlib.text.Text)):
+            kept = {"svg.fonttype": "none"}
     return files
 
 

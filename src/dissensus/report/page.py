@@ -21,6 +21,7 @@ from dissensus.report.gallery import gallery
 from dissensus.report.glossary import MEASURES, method_in_words
 from dissensus.report.output import Files, picture, render, uri, write_files
 from dissensus.report.pairing import flat
+from dissensus.report.place import page_file
 from dissensus.report.votes_needed import votes_needed
 
 
@@ -33,9 +34,7 @@ def write_page(
     ``data``, or where the plans name a data set that is at hand, the gallery shows the pictures or texts.
     """
     comparison = runs if isinstance(runs, Comparison) else collect(runs)
-    page = Path(out)
-    if page.suffix.lower() not in (".html", ".htm"):
-        page = page / "index.html"
+    page = page_file(out)
     content, figures = _content(comparison, data if data is not None else at_hand(comparison))
     files = {f"figures/{name}": drawn for name, drawn in figures.items()}
     files |= {f"tables/{name}": text.encode() for name, text in table_files(comparison).items()}

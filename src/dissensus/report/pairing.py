@@ -59,7 +59,7 @@ def _chosen(runs: list[tuple[StoredRun, Plan]], where: Mapping[str, Any]) -> lis
             raise InputError(unknown("field of a plan", field, fields))
         kept = [(run, plan) for run, plan in runs if _says(plan.get(field), str(value))]
         if not kept:
-            others = ", ".join(sorted({str(plan.get(field)) for _, plan in runs}))
+            others = ", ".join(sorted({short(plan.get(field)) for _, plan in runs}))
             raise InputError(f"no run has {field}={value}; the runs have: {others}.")
         runs = kept
     return runs
@@ -113,18 +113,18 @@ def _one_setting(chosen: Sequence[tuple[StoredRun, Plan]]) -> dict[str, Any]:
     differ = [field for field in fields if len({str(head.get(field)) for head in heads}) > 1]
     told = "\n".join(
         f"  {many(len(groups[key]), 'run')}{f' of {file}' if (file := firsts[key].votes_file) else ''} with "
-        + ", ".join(f"{field}={_short(groups[key][0].get(field))}" for field in differ[:6])
+        + ", ".join(f"{field}={short(groups[key][0].get(field))}" for field in differ[:6])
         for key in ranked
     )
     first = heads[0].get(differ[0])
-    choice = f"{differ[0]}={_short(first) if _is_digest(first) else first}"
+    choice = f"{differ[0]}={short(first) if _is_digest(first) else first}"
     raise InputError(
         f"these runs belong to {len(groups)} comparisons, which cannot be judged together:\n{told}\n"
         f"Choose one of them by a field of its plan, as in --where {choice}."
     )
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     text = str(value)[:12] if _is_digest(value) else str(value)
     return text if len(text) <= 40 else text[:37] + "..."
 

@@ -253,7 +253,7 @@ def _summary(comparison: Comparison, panel: Panel, measures: Sequence[Measure]) 
         cells = tuple(_narrow(_estimate_cell(references.get(m.metric))) for m in measures)
         rows.append(Row(name, "reference", cells))
     head = ("method", *(heading(m.metric, " + temperature" if m.tempered else "") for m in measures))
-    title = f"{comparison.data}, {panel.votes}, {measures[0].checkpoint if measures else 'best'} epoch"
+    title = f"{comparison.title}, {panel.votes}, {measures[0].checkpoint if measures else 'best'} epoch"
     return Table(title, head, tuple(rows), _legend(comparison, panel, rows, [m.metric for m in measures]))
 
 

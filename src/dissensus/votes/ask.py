@@ -22,6 +22,7 @@ class Ask:
 
     item: str | None = None
     annotator: str | None = None
+    annotators: tuple[str, ...] | None = None
     label: str | None = None
     classes: tuple[Class, ...] | None = None
     ordered: bool = False
@@ -30,7 +31,7 @@ class Ask:
 
 def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> int | None:
     """The position of the column that was named, or that has one of the usual names; None if there is none."""
-    names = [given] if given is not None else [name for name in usual if name in table.columns]
+    names = [given] if given is not None else called(table, usual)
     if given is not None and given not in table.columns:
         raise InputError(f"{table.name}: {unknown('column', given, table.columns)}.")
     if len(names) > 1:
@@ -43,12 +44,23 @@ def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> in
     return table.columns.index(names[0])
 
 
+def called(table: Table, usual: Sequence[str]) -> list[str]:
+    """The columns that have one of the usual names; or, if none has, with other capitals."""
+    exact = [name for name in usual if name in table.columns]
+    return exact or [name for name in dict.fromkeys(table.columns) if name.lower() in usual]
+
+
+def is_text(name: str) -> bool:
+    """Whether a column is called as those of texts are."""
+    return name.lower() in TEXTS
+
+
 def votes_columns(table: Table, item: int | None, also: Sequence[str] = ()) -> list[int]:
     """The positions of the columns that hold votes where a row is an item: all but the items and their texts.
 
     Those in ``also`` are columns of votes though they have the name of texts.
     """
-    return [at for at, name in enumerate(table.columns) if at != item and (name not in TEXTS or name in also)]
+    return [at for at, name in enumerate(table.columns) if at != item and (not is_text(name) or name in also)]
 
 
 def refuse_none(table: Table, columns: Sequence[int]) -> None:
@@ -57,21 +69,22 @@ def refuse_none(table: Table, columns: Sequence[int]) -> None:
         raise InputError(f"{table.name} has no column of votes beside {', '.join(table.columns)}.")
 
 
-def texts_told(table: Table, item: int | None, votes: Sequence[int]) -> list[str]:
-    """A note on columns that are taken for texts."""
+def texts_told(table: Table, item: int | None, votes: Sequence[int], mend: str) -> list[str]:
+    """A note on columns that are taken for texts, and how to ``mend`` it should they be none."""
     found = [repr(name) for at, name in enumerate(table.columns) if at not in votes and at != item]
     if not found:
         return []
     if len(found) == 1:
-        return [f"The column {found[0]} is not read as votes; if it holds votes, rename it."]
-    return [f"The columns {listed(found)} are not read as votes; if they hold votes, rename them."]
+        return [f"The column {found[0]} is not read as votes; if it holds votes, {mend}."]
+    return [f"The columns {listed(found)} are not read as votes; if they hold votes, {mend}."]
 
 
 def refuse_padded(table: Table, ask: Ask) -> None:
     """An error for a usual name with a space beside it, which would be taken for another name."""
     for name in table.columns:
         plain = name.strip()
-        if name != plain and plain in (*ITEM, *ANNOTATOR, *LABEL) and name not in (ask.item, ask.annotator, ask.label):
+        usual = plain.lower() in (*ITEM, *ANNOTATOR, *LABEL)
+        if name != plain and usual and name not in (ask.item, ask.annotator, ask.label):
             raise InputError(
                 f"{table.name} has a column {name!r}, with a space where {plain!r} has none, and so perhaps in its "
                 "cells. Write the file without spaces beside the delimiters."

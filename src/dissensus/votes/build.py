@@ -57,12 +57,14 @@ def from_columns(
         item, order = item[kept], order[kept]
         who, who_ids = _of_votes(who, who_ids, voted)
     if who is not None and who.min(initial=0) < 0 and (missing := (who < 0) & voted).any():
+        several = f" (as of {missing.sum()} votes)" if missing.sum() > 1 else ""
         raise InputError(
-            f"{place(int(missing.argmax()))}: the annotator is missing. Fill it in, or leave all annotators out."
+            f"{place(int(missing.argmax()))}: the annotator is missing{several}. Fill it in, or leave all annotators "
+            "out: votes need none."
         )
-    codes, (who, repeated), item_ids = side_by_side(
+    codes, (who, repeated, again), item_ids = side_by_side(
         lambda: codes.astype(code_dtype(len(names) if sets is None else len(sets)))[order],
-        lambda: (None, []) if who is None else _with_repeated(item, who[order]),
+        lambda: (None, 0, None) if who is None else _with_repeated(item, who[order]),
         lambda: _ids("item", items.gather(grouped.first)),
     )
     if ordered and classes is None:
@@ -77,7 +79,12 @@ def from_columns(
         label_sets=sets,
         annotators=who,
         annotator_names=who_ids,
-        notes=(*_unlabelled(skipped, place), *repeated, *without_votes(per_item, item_ids), *odd),
+        notes=(
+            *_unlabelled(skipped, place),
+            *_repeated(repeated, again, item_ids, who_ids),
+            *without_votes(per_item, item_ids),
+            *odd,
+        ),
     )
 
 
@@ -96,17 +103,25 @@ def _unlabelled(rows: NDArray[np.int64], place: Place) -> list[str]:
     return [f"{told} (first: {place(int(rows.min()))})."] if len(rows) else []
 
 
-def _with_repeated(item: NDArray[np.int32], who: NDArray[np.int32]) -> tuple[NDArray[np.int32], list[str]]:
-    """The annotators, and how many of their votes come after another one by the same annotator on the same item."""
+def _with_repeated(
+    item: NDArray[np.int32], who: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], int, tuple[int, int] | None]:
+    """The annotators; how many votes come after another one by the same annotator on the same item; the first such."""
     pairs = item.astype(np.int64)
-    pairs *= int(who.max(initial=0)) + 1
+    people = int(who.max(initial=0)) + 1
+    pairs *= people
     pairs += who
     pairs.sort()
-    repeated = int((pairs[1:] == pairs[:-1]).sum())
-    told = (
-        f"{many(repeated, 'vote')} {'is' if repeated == 1 else 'are'} by an annotator who had voted on the item before"
-    )
-    return who, [f"{told}; all are kept."] if repeated else []
+    again = pairs[1:] == pairs[:-1]
+    return who, int(again.sum()), divmod(int(pairs[again.argmax()]), people) if again.any() else None
+
+
+def _repeated(votes: int, again: tuple[int, int] | None, item_ids: Ids, who_ids: Ids | None) -> list[str]:
+    if again is None or who_ids is None:
+        return []
+    item, who = item_ids[again[0]].item(), who_ids[again[1]].item()
+    told = f"{many(votes, 'vote')} {'is' if votes == 1 else 'are'} by an annotator who had voted on the item before"
+    return [f"{told} (first: {who!r} on {item!r}); all are kept."]
 
 
 def without_votes(per_item: NDArray[np.int64], item_ids: Ids) -> list[str]:

@@ -13,7 +13,7 @@ from dissensus.base.arrays import SHARES
 from dissensus.base.errors import InputError
 from dissensus.base.words import first
 from dissensus.votes import long
-from dissensus.votes.ask import ITEM, TEXTS, Ask, find, refuse_none, texts_told, votes_columns
+from dissensus.votes.ask import ITEM, Ask, find, is_text, refuse_none, texts_told, votes_columns
 from dissensus.votes.build import Place, without_votes
 from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.source import Arrays, Source, Table
@@ -79,7 +79,7 @@ def _read_table(source: Source, ask: Ask) -> Votes:
         classes = _classes(source, names, ask)
     items = None if ids is None else ids.to_list()
     votes = Votes.from_counts(counts, classes=classes, items=items, ordered=ask.ordered)
-    return replace(votes, notes=tuple(texts_told(source, item, at)))
+    return replace(votes, notes=tuple(texts_told(source, item, at, "name the classes")))
 
 
 def _class_columns(source: Table, item: int | None, ask: Ask) -> list[int]:
@@ -89,14 +89,15 @@ def _class_columns(source: Table, item: int | None, ask: Ask) -> list[int]:
     """
     if ask.classes is not None:
         return votes_columns(source, item, also=list(map(str, ask.classes)))
-    at = [position for position in votes_columns(source, item, also=TEXTS) if source.columns[position] != "group"]
-    if not {source.columns[position] for position in at} & set(TEXTS):
+    also = [name for name in source.columns if is_text(name) and name.lower() != "group"]
+    at = votes_columns(source, item, also=also)
+    if not also:
         return at
     columns, _ = _without_blank_lines(source.cells(at))
     return [
         position
         for position, column in zip(at, columns, strict=True)
-        if source.columns[position] not in TEXTS or not _wrong(_as_floats(column)).any()
+        if not is_text(source.columns[position]) or not _wrong(_as_floats(column)).any()
     ]
 
 

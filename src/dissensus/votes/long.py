@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.base.errors import InputError
-from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, find, refuse_missing
+from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, called, find, refuse_missing
 from dissensus.votes.build import Place, from_columns, side_by_side
 from dissensus.votes.numbers import numbers_or_text, whole_numbers
 from dissensus.votes.source import Source, Table
@@ -18,7 +18,7 @@ def fits(source: Source, ask: Ask) -> bool:
     if not isinstance(source, Table):
         return False
     named = ask.label is not None or ask.annotator is not None
-    return named or any(name in source.columns for name in (*LABEL, *ANNOTATOR))
+    return named or bool(called(source, (*LABEL, *ANNOTATOR)))
 
 
 def read(source: Source, ask: Ask) -> Votes:

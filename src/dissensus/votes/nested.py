@@ -31,7 +31,7 @@ def read(source: Source, ask: Ask) -> Votes:
     refuse_given(ask, ["item", "annotator", "label"], "in JSON of the shape {item: {annotator: label}} no key is named")
     answers = [answer for item, entry in source.content.items() for answer in _answers(item, entry)]
     votes = votes_of(answers, ask, place=lambda at: f"{source.name}, item {answers[at].item!r}")
-    return replace(votes, notes=(*votes.notes, *odd_annotators(votes, "key")))
+    return replace(votes, notes=(*votes.notes, *odd_annotators(votes, "key", "leave the key out")))
 
 
 def _entries(source: Source) -> list[dict[str, Any]]:

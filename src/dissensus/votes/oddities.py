@@ -39,12 +39,13 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
     return notes
 
 
-def odd_annotators(votes: Votes, what: str = "column") -> list[str]:
+def odd_annotators(votes: Votes, what: str, mend: str) -> list[str]:
     """A note on an annotator who says several things and never what another says: perhaps a column of something else.
 
-    >>> odd_annotators(Votes.from_records(items=[0, 0, 0, 1, 1, 1], annotators=["text", "ann", "bob"] * 2,
-    ...                                   labels=["so it is", "yes", "no", "never", "yes", "yes"]))
-    ["No label in the column 'text' is in another one; if that is no annotator, leave the column out."]
+    >>> votes = Votes.from_records(items=[0, 0, 0, 1, 1, 1], annotators=["text", "ann", "bob"] * 2,
+    ...                            labels=["so it is", "yes", "no", "never", "yes", "yes"])
+    >>> odd_annotators(votes, "column", "leave it out")
+    ["No label in the column 'text' is in another one; if that is no annotator, leave it out."]
     """
     if votes.annotators is None or votes.annotator_names is None or len(votes.annotator_names) < 2:
         return []
@@ -53,4 +54,4 @@ def odd_annotators(votes: Votes, what: str = "column") -> list[str]:
     shared = said[:, said.sum(0) > 1].any(1)
     odd = votes.annotator_names[~shared & (said.sum(1) > 1)].tolist()
     told = f"No label in the {what} {odd[0]!r} is in another one" if odd else ""
-    return [f"{told}; if that is no annotator, leave the {what} out."] if odd else []
+    return [f"{told}; if that is no annotator, {mend}."] if odd else []

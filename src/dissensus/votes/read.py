@@ -11,7 +11,7 @@ from typing import Any
 from dissensus.base.errors import InputError, unknown
 from dissensus.base.words import first
 from dissensus.votes import counts, label_studio, long, mturk, nested, prodigy, saved, toloka, wide
-from dissensus.votes.ask import Ask, refuse_padded
+from dissensus.votes.ask import Ask, refuse_given, refuse_padded
 from dissensus.votes.source import Arrays, Document, Source, Table, TypedTable, open_source
 from dissensus.votes.table import Class, Votes, check_classes
 
@@ -47,6 +47,7 @@ def read_votes(
     *,
     item: str | None = None,
     annotator: str | None = None,
+    annotators: Sequence[str] | None = None,
     label: str | None = None,
     classes: Sequence[Class] | None = None,
     ordered: bool = False,
@@ -59,7 +60,8 @@ def read_votes(
     Three layouts are known, and recognised: a *long* table, one row a vote, with the columns ``item`` (or ``task``),
     ``label`` and, where known, ``annotator`` (or ``worker``), or others named by keyword; a *wide* table, a row an
     item and a column an annotator, the first column being ``item``; and *counts*, a row an item and a column a class.
-    Where two fit, ``layout`` has to say which.
+    Where two fit, ``layout`` has to say which. ``annotators`` are the columns of a wide table that hold votes, if not
+    all do.
 
     Exports of Label Studio, Prodigy, Mechanical Turk and Toloka are recognised, too, and JSON objects of the shape
     ``{item: {annotator: label}}`` with text labels (numbers: ``layout="nested"``). Cancelled, rejected and skipped
@@ -77,7 +79,19 @@ def read_votes(
            [1, 0]])
     """
     names = None if classes is None else check_classes(classes)
-    ask = Ask(item=item, annotator=annotator, label=label, classes=names, ordered=ordered, separator=separator)
+    if delimiter is not None and len(delimiter) != 1:
+        raise InputError(f"a delimiter is one character, but {delimiter!r} was given.")
+    if separator == "":
+        raise InputError("a separator stands between the labels of one vote, but an empty one was given.")
+    ask = Ask(
+        item=item,
+        annotator=annotator,
+        annotators=_columns(annotators),
+        label=label,
+        classes=names,
+        ordered=ordered,
+        separator=separator,
+    )
     opened = open_source(source, delimiter)
     if isinstance(opened, Table):
         refuse_padded(opened, ask)
@@ -90,7 +104,20 @@ def read_votes(
         raise
 
 
+def _columns(annotators: Sequence[str] | None) -> tuple[str, ...] | None:
+    if isinstance(annotators, str):
+        raise InputError(f"annotators are names of columns, several of them, but the text {annotators!r} was given.")
+    if annotators is not None and not len(annotators):
+        raise InputError("annotators are names of columns, but none was given.")
+    return None if annotators is None else tuple(annotators)
+
+
 def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
+    if ask.annotators is not None:
+        refuse_given(ask, ["annotator", "label"], "the columns of annotators hold the votes")
+        if layout not in (None, "wide"):
+            raise InputError(f'annotators name the columns of a wide table, but the layout is said to be "{layout}".')
+        layout = "wide"
     if layout is not None:
         if layout not in READERS:
             raise InputError(unknown("layout", layout, READERS) + ".")
@@ -114,8 +141,9 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
     columns = f" Its columns are {first(source.columns)}." if isinstance(source, Table) else ""
     raise InputError(
         f"{source.name} has no layout of votes that is known here.{columns} If a row is an item and a column an "
-        "annotator, name the column of the items; if a row is a vote, name that of the labels as well:",
-        give=["item", "label"],
+        "annotator, name the column of the items; if a row is a vote, name that of the labels as well, and that of the "
+        "annotators if there is one:",
+        give=["item", "label", "annotator"],
     )
 
 

@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.base.files import existing_file
-from dissensus.base.words import first
+from dissensus.base.words import first, many
 from dissensus.votes.build import as_column, side_by_side
 from dissensus.votes.numbers import SAMPLE, whole_numbers, written_length
 
 _SUFFIX_DELIMITER = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_DELIMITERS = (",", "\t", ";")
+_DELIMITERS = (",", "\t", ";", "|")
 
 
 class Source(ABC):
@@ -148,7 +148,7 @@ class TextTable(Table):
         for line, row in self._rows():
             if row and len(row) != len(self.columns):
                 raise InputError(
-                    f"{self.name}, line {line} has {len(row)} cells, but the header has {len(self.columns)} "
+                    f"{self.name}, line {line} has {many(len(row), 'cell')}, but the header has {len(self.columns)} "
                     f"({first(self.columns)})."
                 )
 

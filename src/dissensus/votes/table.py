@@ -200,8 +200,8 @@ class Votes:
     def align(self, ids: Any, missing: str = "error") -> Votes:
         """The items in the order of ``ids``, the ids of your data.
 
-        Each id must have votes, and each voted item must be among the ids. With ``missing="keep"`` an id without
-        votes stays, with none.
+        Each id must have votes, and each item that has any must be among the ids. With ``missing="keep"`` an id
+        without votes stays, with none.
 
         >>> Votes.from_counts([[2, 1], [0, 3]], items=["a", "b"]).align(["b", "c", "a"], missing="keep").counts()
         array([[0, 3],
@@ -219,16 +219,16 @@ class Votes:
             )
         place = {item: position for position, item in enumerate(self.items.tolist())}
         at = np.fromiter((place.get(item, -1) for item in ids.tolist()), np.int64, len(ids))
-        without = np.flatnonzero(at < 0)
+        voted = self.votes_per_item > 0
+        without = np.flatnonzero((at < 0) | ~voted[at.clip(0)]) if self.n_items else np.arange(len(ids))
         if without.size and missing == "error":
             raise InputError(
                 f"id {ids[without[0]].item()!r} has no votes ({without.size} of {len(ids)} ids have none). "
                 'Leave them out, or keep them without votes by missing="keep".'
             )
-        used = np.zeros(self.n_items, bool)
-        used[at[at >= 0]] = True
-        if not used.all():
-            unknown = np.flatnonzero(~used)
+        voted[at[at >= 0]] = False
+        if voted.any():
+            unknown = np.flatnonzero(voted)
             raise InputError(
                 f"item {self._id(unknown[0])!r} has votes but is not among the ids ({unknown.size} of {self.n_items} "
                 "items are not). To leave them out: votes.take(np.isin(votes.items, ids)).align(ids)."

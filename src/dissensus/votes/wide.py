@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from dissensus.base.errors import InputError
+from dissensus.base.errors import InputError, unknown
 from dissensus.votes import long
 from dissensus.votes.ask import ITEM, Ask, find, refuse_missing, refuse_none, texts_told, votes_columns
 from dissensus.votes.build import from_columns, without_blanks
@@ -36,13 +37,11 @@ def read(source: Source, ask: Ask) -> Votes:
     item = find(source, "item", ask.item, ITEM)
     if item is None:
         raise refuse_missing(source, "item", ITEM)
-    others = votes_columns(source, item)
-    refuse_none(source, others)
+    others = _annotators(source, item, ask.annotators)
     ids, *votes = source.cells([item, *others])
     names = [source.columns[at] for at in others]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{source.name} has more than one column {twice!r}; a column is an annotator.")
+    if ask.annotators is None:
+        _refuse_labels(source, item, others, votes)
     rows = np.arange(len(ids))
     if not source.typed:
         blank = np.logical_and.reduce([column.is_null().to_numpy() for column in (ids, *votes)])
@@ -65,7 +64,48 @@ def read(source: Source, ask: Ask) -> Votes:
         ordered=ask.ordered,
         place=lambda row: f"{source.place(int(rows[at[row]]))}, column {names[who[row]]!r}",
     )
-    return replace(table, notes=(*texts_told(source, item, others), *table.notes, *odd_annotators(table)))
+    if ask.annotators is not None:
+        return table
+    texts = texts_told(source, item, others, "name all annotators")
+    odd = odd_annotators(table, "column", "leave the column out, or name the annotators")
+    return replace(table, notes=(*texts, *table.notes, *odd))
+
+
+def _annotators(source: Table, item: int, given: Sequence[str] | None) -> list[int]:
+    """The positions of the columns that hold votes: those that were named, or all but the items and their texts."""
+    at = votes_columns(source, item, also=given or ())
+    names = [source.columns[position] for position in at]
+    if given is not None:
+        for name in given:
+            if name not in names:
+                raise InputError(f"{source.name}: {unknown('column of an annotator', name, names)}.")
+        at = [position for position in at if source.columns[position] in given]
+        names = [source.columns[position] for position in at]
+    refuse_none(source, at)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{source.name} has more than one column {twice!r}; a column is an annotator.")
+    return at
+
+
+def _refuse_labels(source: Table, item: int, votes: Sequence[int], cells: list[pl.Series]) -> None:
+    """An error for a column that is called as texts or their groups are, and holds nothing but labels."""
+    others = [at for at in range(len(source.columns)) if at != item and at not in votes]
+    if not others:
+        return
+    labels = {label for column in cells for label in _distinct(column)}
+    for at, column in zip(others, source.cells(others), strict=True):
+        held = _distinct(column)
+        if held and held <= labels:
+            raise InputError(
+                f"{source.name}: the column {source.columns[at]!r} may be an annotator, since all that is in it are "
+                "labels; to say whether it is, name all annotators",
+                give=["annotators"],
+            )
+
+
+def _distinct(column: pl.Series) -> set[str]:
+    return set() if column.dtype.is_nested() else set(column.cast(pl.String).unique().drop_nulls().to_list())
 
 
 def refuse_twice(source: Table, ids: pl.Series, rows: np.ndarray) -> None:

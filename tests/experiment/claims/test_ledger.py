@@ -88,9 +88,18 @@ def test_a_claim_that_waits_for_runs_of_one_part_is_not_called_undecided(claims:
     assert judge_claims(whole, paper).row("B10").standing == "supported"
 
 
+def test_the_stage_of_a_part_is_no_matter_of_words(ledger: Ledger) -> None:
+    """Whatever its reason says, and however it begins."""
+    row = ledger.row("B10")
+    for stage, standing in (("early", "too few runs"), ("not planned", "not planned"), ("judged", "undecided")):
+        parts = [replace(part, reason="only 9 of 10 seeds", stage=stage) for part in row.parts]
+        assert replace(row, verdict="undecided", parts=tuple(parts)).standing == standing
+
+
 def test_a_part_that_is_not_planned_is_not_waited_for(claims: Claims, paper: Paper) -> None:
     """Of B2 the audited protocol plans majority vote alone: all that is planned was tested."""
     row = judge_claims(world(claims, paper, only="B2"), paper).row("B2", "audited")
+    assert [part.stage for part in row.deciding] == ["judged", "not planned"]
     assert [part.verdict for part in row.deciding] == ["supported", "undecided"]
     assert row.standing == "undecided"
 

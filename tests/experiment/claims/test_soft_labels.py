@@ -149,7 +149,7 @@ def test_a_lower_kl_that_a_temperature_undoes_is_not_enough() -> None:
 
 def test_where_the_hard_arm_learned_nothing_nothing_is_decided() -> None:
     row = judged("S1", changed(majority_class=lambda share, cell: 0.68))
-    assert row.verdict == "undecided"
+    assert (row.verdict, row.barred) == ("undecided", True)
     assert "majority must beat the most frequent class by five points of accuracy, and leads by +0.02" in row.reason
     assert row.parts[0].verdict == "supported"  # the numbers are shown all the same
 
@@ -158,7 +158,7 @@ def test_what_was_not_run_is_said_before_what_was_not_learned() -> None:
     whole = world(changed(majority_class=lambda share, cell: 0.68))
     hard = whole.only({run for run, cell in whole.runs.items() if cell.method == "majority"})
     row = judge_claims(hard, PAPER).row("S1", ALONE)
-    assert row.verdict == "undecided"
+    assert (row.verdict, row.barred) == ("undecided", False)
     assert "not measured yet" in row.reason
     assert "leads by" not in row.reason
 

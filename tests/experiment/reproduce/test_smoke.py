@@ -18,6 +18,7 @@ from dissensus.cli import main
 from dissensus.diagnostics.similarity import linear_cka
 from dissensus.experiment.papers import SMOKE_SEEDS, Cell, Evidence, Paper
 from dissensus.experiment.reproduce import Reproduction, smoke
+from dissensus.experiment.reproduce.compared import groups_of
 from dissensus.metrics import soft_nll, softmax
 from dissensus.records import RunStore, merge, pack
 
@@ -277,6 +278,20 @@ def test_results_are_added_to(repeated: Reproduction, evidence: Evidence, smoked
         assert filecmp.cmp(smoked / name, tmp_path / "results" / name, shallow=False), name
     alone = replace(here, before=Evidence({}))
     assert len(alone.collect().runs) == len(cells)
+
+
+def test_what_has_to_be_compared_is_what_was(repeated: Reproduction, evidence: Evidence) -> None:
+    """All pairs of a group have its number, and no other two runs have it."""
+    groups = groups_of(repeated.plans, repeated.looks)
+    due = {
+        (group.number, group.where, repeated.plans[one].name, repeated.plans[other].name)
+        for group in groups
+        for one, other in group.pairs
+    }
+    numbers = {(group.number, group.where) for group in groups}
+    found = {(one.name, one.where, one.run, one.other) for run in evidence.runs for one in evidence.of(run)}
+    assert {number for number, _ in numbers} == {"cka", "cam_stability", "js_gain"}
+    assert due == {one for one in found if one[:2] in numbers}
 
 
 def test_runs_that_were_never_compared_are_made_again(

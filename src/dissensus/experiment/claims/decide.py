@@ -13,10 +13,7 @@ from dissensus.base.streams import uniform
 from dissensus.experiment.claims.claim import Part
 from dissensus.experiment.claims.ledger import (
     CONTRADICTED,
-    NOT_ALL_PAIRS,
-    NOT_MEASURED,
     SUPPORTED,
-    TOO_FEW,
     UNDECIDED,
     Judged,
     Measured,
@@ -48,7 +45,7 @@ def decide(part: Part, cells: Sequence[Told]) -> Judged:
     missing = _missing(part, cells)
     if missing:
         shown = (_counted(part, cells),) if part.kind == "best" else tuple(_shown(part, cell) for cell in cells)
-        return Judged(part.name, part.says, part.weight, UNDECIDED, missing, shown)
+        return Judged(part.name, part.says, part.weight, UNDECIDED, missing, shown, "early")
     return _DECIDE[part.kind](part, cells)
 
 
@@ -91,11 +88,11 @@ def _missing(part: Part, cells: Sequence[Told]) -> str:
     fewest = min((_seeds(part, cell.values) for cell in cells), default=0)
     if not fewest:
         none = sum(not cell.values for cell in cells)
-        return NOT_MEASURED if none == len(cells) else f"{NOT_MEASURED} in {none} of {len(cells)} cells"
+        return "not measured yet" + ("" if none == len(cells) else f" in {none} of {len(cells)} cells")
     if fewest < part.seeds:
-        return f"{TOO_FEW}{fewest} of {part.seeds} seeds"
+        return f"only {fewest} of {part.seeds} seeds"
     if part.pairs and any(2 * len(cell.values) < (n := _seeds(part, cell.values)) * (n - 1) for cell in cells):
-        return NOT_ALL_PAIRS
+        return "not all pairs of seeds were compared"
     return ""
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from dissensus.experiment.claims.claim import View
 
 FEWEST = 2  # protocols of an average
-BARRED = "nothing can be told"
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,10 @@ def guarded(view: View, guard: Guard | None, evidence: Evidence) -> tuple[View, 
         return view, "", ""
     must = f"{guard.method} must {guard.says}"
     if not view.mean_of:
-        return view, f"{BARRED}: {must}, and leads by {out[view.protocol]:+.3f}", ""
+        return view, f"{must}, and leads by {out[view.protocol]:+.3f}", ""
     kept = tuple(name for name in view.mean_of if name not in out)
     if len(kept) < FEWEST:
-        return view, f"{BARRED}: {must}, and does in {len(kept)} of {len(view.mean_of)} protocols", ""
+        return view, f"{must}, and does in {len(kept)} of {len(view.mean_of)} protocols", ""
     told = f"the mean is that of {len(kept)} of {len(view.mean_of)} protocols: {must}, and does not in {', '.join(out)}"
     return replace(view, mean_of=kept), "", told
 

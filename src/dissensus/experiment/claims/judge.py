@@ -8,7 +8,7 @@ from dataclasses import replace
 from dissensus.experiment.claims.claim import Claim, Claims, Part, View, read_claims
 from dissensus.experiment.claims.decide import Told, combined, decide, decide_identity
 from dissensus.experiment.claims.guard import guarded
-from dissensus.experiment.claims.ledger import NOT_RUN, UNDECIDED, Judged, Ledger, Row
+from dissensus.experiment.claims.ledger import UNDECIDED, Judged, Ledger, Row
 from dissensus.experiment.claims.measured import measured
 from dissensus.experiment.claims.planned import Plans, planned, plans
 from dissensus.experiment.claims.quantities import quantities
@@ -36,13 +36,14 @@ def _under(view: View, evidence: Evidence, paper: Paper, claims: Claims) -> dict
     rows: dict[str, Row] = {}
     known = frozenset.intersection(*(plans(paper, name) for name in view.protocols))
     for claim in claims.claims:
-        here, barred, beside = guarded(view, claim.guard, evidence)
+        here, why, beside = guarded(view, claim.guard, evidence)
         parts = tuple(
             _judged(part, claim, here, evidence, paper, claims, known, rows) for part in with_temperature(claim)
         )
         verdict, reason = combined(parts)
-        if barred and any(part.seeds for part in parts):
-            verdict, reason = UNDECIDED, barred
+        barred = bool(why) and any(part.seeds for part in parts)
+        if barred:
+            verdict, reason = UNDECIDED, f"nothing can be told: {why}"
         elif beside:
             reason = f"{reason}; {beside}"
         rows[claim.name] = Row(
@@ -56,6 +57,7 @@ def _under(view: View, evidence: Evidence, paper: Paper, claims: Claims) -> dict
             verdict=verdict,
             reason=reason,
             parts=parts,
+            barred=barred,
         )
     return rows
 
@@ -107,7 +109,7 @@ def _judged(
     ]
     judged = decide(part, told)
     if not_run:
-        return replace(judged, reason=NOT_RUN)
+        return replace(judged, reason="not run under this protocol", stage="not planned")
     if len(cells) < len(named):
         judged = replace(judged, reason=f"{judged.reason}; the protocol plans {len(cells)} of {len(named)} cells")
     return judged

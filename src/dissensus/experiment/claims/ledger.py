@@ -20,9 +20,9 @@ Verdict = Literal["supported", "contradicted", "undecided"]
 SUPPORTED: Verdict = "supported"
 CONTRADICTED: Verdict = "contradicted"
 UNDECIDED: Verdict = "undecided"
-NOT_RUN = "not run under this protocol"  # the reason of a part that a protocol plans no runs for
-NOT_MEASURED, TOO_FEW, NOT_ALL_PAIRS = "not measured yet", "only ", "not all pairs of seeds were compared"
-"""How the reason of a part begins whose runs are not all there."""
+
+Stage = Literal["judged", "early", "not planned"]
+"""Whether a rule has spoken on a part; it has not where runs are missing, or where the protocol plans none."""
 
 Standing = Literal["supported", "contradicted", "undecided", "too few runs", "not run", "not planned"]
 """A verdict, or why no rule has spoken yet."""
@@ -81,6 +81,7 @@ class Judged:
     verdict: Verdict
     reason: str
     cells: tuple[Measured, ...]
+    stage: Stage = "judged"
 
     @property
     def seeds(self) -> int:
@@ -90,7 +91,7 @@ class Judged:
     @property
     def early(self) -> bool:
         """Whether it is too early for a verdict: runs that are planned are missing."""
-        return self.reason.startswith((NOT_MEASURED, TOO_FEW, NOT_ALL_PAIRS))
+        return self.stage == "early"
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ class Row:
     verdict: Verdict
     reason: str
     parts: tuple[Judged, ...]
+    barred: bool = False  # whatever the parts say, the models have learned too little for them to count
 
     @property
     def seeds(self) -> int:
@@ -121,7 +123,7 @@ class Row:
     @property
     def planned(self) -> bool:
         """Whether the protocol plans runs that could decide it."""
-        return any(part.reason != NOT_RUN for part in self.deciding)
+        return any(part.stage != "not planned" for part in self.deciding)
 
     @property
     def standing(self) -> Standing:
@@ -210,8 +212,8 @@ class Ledger:
             part.write_text(self.to_csv(), "utf-8", newline="\n")
 
 
-_OF_ROW = ["claim", "title", "ours", "places", "view", "protocol", "checkpoint", "verdict", "reason"]
-_OF_PART = ["part", "says", "weight", "part_verdict", "part_reason"]
+_OF_ROW = ["claim", "title", "ours", "places", "view", "protocol", "checkpoint", "verdict", "reason", "barred"]
+_OF_PART = ["part", "says", "weight", "part_verdict", "part_reason", "part_stage"]
 _OF_CELL = [field.name for field in fields(Measured)]
 _COLUMNS = ["paper", *_OF_ROW, *_OF_PART, *(name if name != "verdict" else "cell_verdict" for name in _OF_CELL)]
 
@@ -239,11 +241,11 @@ def _lowest_to_highest(cells: list[tuple[float, str]]) -> str:
 
 
 def _lines(paper: str, row: Row) -> Iterator[dict[str, Any]]:
-    head = {name: getattr(row, name) for name in _OF_ROW} | {"paper": paper, "ours": int(row.ours)}
-    head["places"] = " ".join(row.places)
+    head = {name: getattr(row, name) for name in _OF_ROW} | {"paper": paper, "places": " ".join(row.places)}
+    head |= {"ours": int(row.ours), "barred": int(row.barred)}
     for part in row.parts:
         told = {"part": part.part, "says": part.says, "weight": part.weight}
-        told |= {"part_verdict": part.verdict, "part_reason": part.reason}
+        told |= {"part_verdict": part.verdict, "part_reason": part.reason, "part_stage": part.stage}
         if not part.cells:
             yield head | told
         for cell in part.cells:
@@ -260,7 +262,7 @@ def _row_of(lines: list[dict[str, str]]) -> Row:
     first = lines[0]
     parts = [_part_of(list(group)) for _, group in groupby(lines, key=lambda one: one["part"])]
     told: dict[str, Any] = {name: first[name] for name in _OF_ROW}
-    told |= {"ours": first["ours"] == "1", "places": tuple(first["places"].split())}
+    told |= {name: first[name] == "1" for name in ("ours", "barred")} | {"places": tuple(first["places"].split())}
     return Row(**told, parts=tuple(parts))
 
 
@@ -268,7 +270,8 @@ def _part_of(lines: list[dict[str, str]]) -> Judged:
     first = lines[0]
     cells = tuple(_cell_of(line) for line in lines if line["metric"])
     verdict: Any = first["part_verdict"]
-    return Judged(first["part"], first["says"], first["weight"], verdict, first["part_reason"], cells)
+    stage: Any = first["part_stage"]
+    return Judged(first["part"], first["says"], first["weight"], verdict, first["part_reason"], cells, stage)
 
 
 def _cell_of(line: Mapping[str, str]) -> Measured:

@@ -9,7 +9,7 @@ from dissensus.base.words import listed
 from dissensus.experiment.claims.claim import metric_title, read_claims
 from dissensus.experiment.claims.decide import combined
 from dissensus.experiment.claims.enough import Enough, votes_enough
-from dissensus.experiment.claims.guard import BARRED, lead
+from dissensus.experiment.claims.guard import lead
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Ledger, Row
 from dissensus.experiment.papers import Evidence, read_paper
 
@@ -65,7 +65,7 @@ def _mean_row(ledger: Ledger, claim: str) -> Row | None:
 
 def _average(mean: Row) -> str:
     """Where too few models have learned enough, the numbers are those of all and decide nothing."""
-    if mean.reason.startswith(BARRED):
+    if mean.barred:
         return f"on average undecided, since too few have learned enough (over all: {mean.measured})"
     return f"on average {mean.verdict} ({mean.measured})"
 
@@ -73,7 +73,7 @@ def _average(mean: Row) -> str:
 def _hard_delivery(ledger: Ledger) -> str:
     alone = [row for row in ledger if row.claim == "A3" and not row.view.startswith("mean-") and row.seeds]
     few = [row for row in ledger if row.claim == "A4" and not row.view.startswith("mean-") and row.seeds]
-    few = [row for row in few if not row.reason.startswith(BARRED)]
+    few = [row for row in few if not row.barred]
     if not alone:
         return "Whether hard delivery helps on text is not known yet: nothing was run (A3, A4)."
     helps = [row.view for row in alone if row.verdict == SUPPORTED]

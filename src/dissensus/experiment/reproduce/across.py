@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import combinations
 from typing import get_args
 
@@ -16,6 +15,7 @@ from dissensus.diagnostics.shared_items import shared_items
 from dissensus.diagnostics.similarity import LEAST_ITEMS, debiased_cka, linear_cka
 from dissensus.evaluation import human_shares
 from dissensus.experiment.papers import Cell, Finding
+from dissensus.experiment.reproduce.partners import by_method
 from dissensus.metrics import most_disputed
 from dissensus.records import Slice, StoredRun
 from dissensus.records.record import Checkpoint
@@ -25,12 +25,9 @@ Indices = NDArray[np.int64]
 
 def across_seeds(runs: Mapping[Cell, StoredRun]) -> Iterator[Finding]:
     """Of each pair of seeds, on the items that are in both evaluation splits: neither model was trained on those."""
-    families: dict[Cell, list[StoredRun]] = {}
-    for cell, run in sorted(runs.items(), key=lambda pair: pair[0].seed):
-        if "best_features" in run.predictions or "best_maps" in run.predictions:
-            families.setdefault(replace(cell, seed=0), []).append(run)
-    for family in families.values():
-        for run, other in combinations(family, 2):
+    kept = (cell for cell, run in runs.items() if "best_features" in run.predictions or "best_maps" in run.predictions)
+    for cells in by_method(kept):
+        for run, other in combinations([runs[cell] for cell in cells], 2):
             ids = run.predictions["ids"], other.predictions["ids"]
             if len(np.intersect1d(*ids)) >= LEAST_ITEMS:
                 here, there = shared_items(*ids)

@@ -8,16 +8,15 @@ some of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
-from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.papers import Cell, Evidence
 from dissensus.experiment.papers.evidence import Where
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.look import Look
+from dissensus.experiment.reproduce.partners import by_method, soft_partner
 
-YARDSTICK = "soft"  # what hard deliveries are compared with
 GAIN = "js_gain"  # on training items too: for these the logits are kept
 
 
@@ -46,30 +45,18 @@ class Group:
 
 def groups_of(plans: Mapping[Cell, Plan], looks: Mapping[str, Look]) -> list[Group]:
     """All of them, among these trainings."""
-    families: dict[tuple[str, Cell], list[Cell]] = {}
-    for cell, plan in plans.items():
-        look = looks.get(plan.name)
-        if look is not None and look.features:
-            families.setdefault(("cka", replace(cell, seed=0)), []).append(cell)
-        if look is not None and look.maps:
-            families.setdefault(("cam_stability", replace(cell, seed=0)), []).append(cell)
-        soft = replace(cell, method=YARDSTICK)
-        if look is not None and look.train_logits and _hard(cell) and soft in plans:
-            families.setdefault((GAIN, soft), [soft]).append(cell)
-    return [
-        Group(tuple(_pairs(number, cells)), number, "training" if number == GAIN else "evaluation")
-        for (number, _), cells in families.items()
-        if len(cells) > 1
+    looked = {cell: look for cell, plan in plans.items() if (look := looks.get(plan.name)) is not None}
+    features = [cell for cell, look in looked.items() if look.features]
+    maps = [cell for cell, look in looked.items() if look.maps]
+    groups = [
+        Group(tuple(combinations(seeds, 2)), number)
+        for number, kept in (("cka", features), ("cam_stability", maps))
+        for seeds in by_method(kept)
     ]
-
-
-def _pairs(number: str, cells: list[Cell]) -> Iterator[tuple[Cell, Cell]]:
-    if number == GAIN:
-        soft, *hard = cells
-        yield from ((cell, soft) for cell in hard)
-    else:
-        yield from combinations(sorted(cells, key=lambda cell: cell.seed), 2)
-
-
-def _hard(cell: Cell) -> bool:
-    return DELIVERIES[METHODS[cell.method].delivery].hard
+    gains: dict[Cell, list[tuple[Cell, Cell]]] = {}
+    for cell, look in looked.items():
+        soft = soft_partner(cell)
+        if look.train_logits and soft is not None and soft in plans:
+            gains.setdefault(soft, []).append((cell, soft))
+    groups += [Group(tuple(pairs), GAIN, "training") for pairs in gains.values()]
+    return [group for group in groups if group.pairs]

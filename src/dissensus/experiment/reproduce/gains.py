@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import get_args
 
@@ -11,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.datasets import Dataset
-from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.diagnostics.sparse_target import Relation, sparse_target
 from dissensus.experiment.papers import Cell, Curve, Finding, Line, Paper
 from dissensus.experiment.papers.evidence import Slice, Where
 from dissensus.experiment.parts import given_votes, parts, sparse_targets
+from dissensus.experiment.reproduce.partners import soft_partner
 from dissensus.experiment.reproduce.plans import TEST
 from dissensus.metrics import soft_nll, softmax
 from dissensus.records import StoredRun
@@ -32,10 +31,10 @@ class Gains:
         self._training = cache(self._trained_on)
 
     def __call__(self, cell: Cell, runs: Mapping[Cell, StoredRun]) -> Iterator[Finding | Line]:
-        soft = runs.get(replace(cell, method="soft"))
-        if cell.votes == "all" or soft is None or not DELIVERIES[METHODS[cell.method].delivery].hard:
+        partner = soft_partner(cell)
+        if partner is None or partner not in runs:
             return
-        run = runs[cell]
+        run, soft = runs[cell], runs[partner]
         for checkpoint in get_args(Checkpoint):
             yield from self._on_evaluation_items(cell, run, soft, checkpoint)
             yield from self._on_training_items(cell, run, soft, checkpoint)

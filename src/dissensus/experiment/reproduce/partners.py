@@ -1,0 +1,37 @@
+"""Which trainings are set against which: the seeds of one method, and a hard delivery with soft labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from dissensus.delivery import is_hard
+from dissensus.experiment.papers import Cell
+
+SOFT = "soft"  # the method that hard deliveries are set against
+
+
+def by_method(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """Those that differ in nothing but their seed, together and in its order.
+
+    >>> a, b, c = (Cell("published", method, "all", 1, seed) for method, seed in (("sls", 1), ("soft", 0), ("sls", 0)))
+    >>> by_method([a, b, c]) == [[c, a], [b]]
+    True
+    """
+    together: dict[Cell, list[Cell]] = {}
+    for cell in cells:
+        together.setdefault(replace(cell, seed=0), []).append(cell)
+    return [sorted(alike, key=lambda cell: cell.seed) for alike in together.values()]
+
+
+def soft_partner(cell: Cell) -> Cell | None:
+    """The soft labels of the same few votes and seed, for a hard delivery; None for all others.
+
+    With all votes nothing is sparse that a hard delivery could make up for.
+
+    >>> soft_partner(Cell("published", "sls", 5, 1, seed=3)).method
+    'soft'
+    >>> soft_partner(Cell("published", "sls", "all", 1, seed=3)), soft_partner(Cell("published", "soft", 5, 1, seed=3))
+    (None, None)
+    """
+    return replace(cell, method=SOFT) if cell.votes != "all" and is_hard(cell.method) else None
