@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from dissensus.base.errors import InputError
 from dissensus.base.streams import stream
 from dissensus.diagnostics.hvp import Array, Hessian, Options
+from dissensus.metrics.checks import as_whole
 
 Operator: TypeAlias = Callable[[Tensor], Tensor]  # rows of vectors to rows of products
 
@@ -92,8 +93,10 @@ def top_eigenvalues(
     array([4., 1.])
     """
     hessian = Hessian(model, inputs, targets, **options)
-    if not 1 <= k <= hessian.size:
+    if not 1 <= as_whole("k", k, least=0) <= hessian.size:
         raise InputError(f"k must lie in 1 to {hessian.size}, the number of parameters, but is {k}.")
+    if most < k:
+        raise InputError(f"most must be at least k, since every eigenvalue takes a product, but {most} is below {k}.")
     return krylov(hessian, start(hessian, seed), k, tolerance, most).eigenvalues(k, tolerance)
 
 
@@ -120,6 +123,9 @@ class Krylov:
 
 def krylov(operator: Operator, vector: Tensor, k: int, tolerance: float, most: int) -> Krylov:
     """Lanczos from ``vector`` until the first ``k`` eigenvalues pass the residual test, or ``most`` products."""
+    most = as_whole("most", most, least=1)
+    if not tolerance >= 0:
+        raise InputError(f"tolerance must be 0 or a positive number, but is {tolerance!r}.")
     basis: list[Tensor] = []
     diagonal: list[float] = []
     beside: list[float] = []

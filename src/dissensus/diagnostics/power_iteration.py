@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from dissensus.diagnostics.hvp import Array, Hessian, Options
 from dissensus.diagnostics.lanczos import Eigenvalue, Operator, start
+from dissensus.metrics.checks import as_whole
 
 
 def power_iteration(
@@ -41,7 +42,7 @@ def power_iteration(
 def iterated(operator: Operator, vector: Tensor, tolerance: float, most: int) -> Eigenvalue:
     """Power iteration from ``vector``; ``converged`` says that the rule stopped it, not that the value is right."""
     before = None
-    for products in range(1, most + 1):
+    for products in range(1, as_whole("most", most, least=1) + 1):
         vector = vector / vector.norm()
         product = operator(vector[None])[0]
         value = float(vector @ product)
