@@ -14,8 +14,10 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from dissensus.base.arrays import as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
+from dissensus.diagnostics.given import as_inputs, as_model
 from dissensus.diagnostics.weights import same_weights
 from dissensus.evaluation.predict import device_of, evaluating, predict
+from dissensus.metrics.checks import as_whole
 
 
 @dataclass(frozen=True)
@@ -88,11 +90,13 @@ def barrier_with_reset_statistics(
     >>> bool(np.ptp(barrier(a, b, x, y).losses) > 0), float(np.ptp(reset.losses))
     (True, 0.0)
     """
+    model_a = as_model(model_a)
     if not has_statistics(model_a):
         raise InputError(f"{type(model_a).__name__} has no batch-norm statistics to reset. Use barrier.")
+    statistics_inputs = as_inputs(model_a, statistics_inputs, "statistics_inputs")
     if len(statistics_inputs) < 2:
         raise InputError(f"statistics_inputs must hold at least two items, but they hold {len(statistics_inputs)}.")
-    return _along(model_a, model_b, inputs, targets, points, chunk, torch.as_tensor(statistics_inputs))
+    return _along(model_a, model_b, inputs, targets, points, chunk, statistics_inputs)
 
 
 def _along(
@@ -104,8 +108,9 @@ def _along(
     chunk: int,
     statistics_inputs: Tensor | None,
 ) -> Barrier:
-    if points < 3:
-        raise InputError(f"points must be at least 3, the two ends and one between them, but it is {points!r}.")
+    points, chunk = as_whole("points", points, least=3), as_whole("chunk", chunk, least=1)  # the ends, and one between
+    model_a, model_b = as_model(model_a), as_model(model_b)
+    inputs = as_inputs(model_a, inputs)
     targets = targets.cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
     same_length(inputs=inputs, targets=targets)
     same_weights(model_a, model_b)

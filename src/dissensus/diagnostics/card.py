@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from dissensus.base.arrays import PerItem, as_simplex, same_length
 from dissensus.diagnostics.curvature import curvature
 from dissensus.diagnostics.findings import correlated, estimated, within
+from dissensus.diagnostics.given import as_inputs, as_model
 from dissensus.diagnostics.gradient_variance import GradientVariance, against_entropy
 from dissensus.diagnostics.last_layer import LastLayer, last_layer
 from dissensus.diagnostics.odin import odin
@@ -37,7 +38,8 @@ def card(
     ``inputs`` are items that the model was not trained on, as it takes them (normalised, where it wants that), and
     ``human`` what annotators said of them, (items, classes). ``outside`` are other sets of inputs by name, which the
     scores should tell from ``inputs``; ``bank`` are training inputs, which KNN measures distances to (the 50th
-    nearest, or the farthest of fewer). The model may be any that ends in an ``nn.Linear``; it is in evaluation mode
+    nearest, or the farthest of fewer). ODIN, which takes a step from each input, is left out for whole numbers, such as
+    tokens. The model may be any that ends in an ``nn.Linear``; it is in evaluation mode
     meanwhile, and left as it was. ``precision`` is that of the curvature: "fp32", or "tf32" on a GPU.
 
     >>> import torch
@@ -49,6 +51,8 @@ def card(
     ('far', 60)
     """
     p = as_simplex("human", human)
+    model = as_model(model)
+    inputs = as_inputs(model, inputs)
     same_length(inputs=inputs, human=p)
     last = last_layer(model, inputs, chunk=chunk)
     variance = against_entropy(last.features, softmax(last.logits), p, bias=last.bias, seed=seed)
@@ -69,16 +73,11 @@ def ood_scores(
     bank: NDArray[np.floating] | None = None,
     chunk: int = 500,
 ) -> dict[str, PerItem]:
-    """Every score of the items, by name; KNN only with features to measure distances to."""
-    z = last.logits
-    scores = {
-        "energy": energy(z),
-        "msp": msp(z),
-        "odin": odin(model, inputs, chunk=chunk),
-        "entropy": entropy_score(z),
-        "margin": margin(z),
-    }
-    return scores if bank is None else scores | {"knn": knn(last.features, bank, min(NEIGHBOURS, len(bank)))}
+    """Every score of the items, by name; KNN only with features to measure distances to, ODIN not for whole numbers."""
+    z, x = last.logits, as_inputs(model, inputs)
+    step = {"odin": odin(model, x, chunk=chunk)} if x.is_floating_point() else {}
+    near = {} if bank is None else {"knn": knn(last.features, bank, min(NEIGHBOURS, len(bank)))}
+    return {"energy": energy(z), "msp": msp(z), **step, "entropy": entropy_score(z), "margin": margin(z), **near}
 
 
 def sharpness(

@@ -19,7 +19,7 @@ from dissensus.base.errors import InputError
 from dissensus.base.streams import uniform
 from dissensus.diagnostics.correlation import Correlation, partial_spearman, spearman
 from dissensus.metrics import entropy
-from dissensus.metrics.checks import as_pair
+from dissensus.metrics.checks import as_pair, as_whole
 
 
 def gradient_variance(features: ArrayLike, human: ArrayLike, *, bias: bool = True) -> PerItem:
@@ -62,8 +62,7 @@ def sampled_gradient_variance(
     True
     """
     q, p = as_pair(probs, human)
-    if draws < 2:
-        raise InputError(f"draws must be at least 2, because one has no variance, but it is {draws!r}.")
+    as_whole("draws", draws, least=2)  # one has no variance
     length = _squared_length(features, len(p), bias)
     steps = p.cumsum(1)
     steps /= steps[:, -1:]  # after the last class that anybody chose it is exactly 1, so none beyond is ever drawn

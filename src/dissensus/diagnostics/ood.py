@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dissensus.base.arrays import PerItem, as_matrix
 from dissensus.base.errors import InputError
 from dissensus.metrics import entropy, softmax
-from dissensus.metrics.checks import as_logits
+from dissensus.metrics.checks import as_logits, as_whole
 
 _BLOCK = 1 << 22  # distances at once: 32 MB
 
@@ -77,7 +77,7 @@ def knn(features: ArrayLike, bank: ArrayLike, k: int = 50) -> PerItem:
     f, g = _of_length_one("features", features), _of_length_one("bank", bank)
     if f.shape[1] != g.shape[1]:
         raise InputError(f"features have {f.shape[1]} columns, but those of the bank have {g.shape[1]}.")
-    if not 1 <= k <= len(g):
+    if not 1 <= as_whole("k", k, least=0) <= len(g):
         raise InputError(f"k must lie in 1 to {len(g)}, the items of the bank, but it is {k!r}.")
     scores = np.empty(len(f))
     step = max(1, _BLOCK // len(g))
