@@ -58,12 +58,16 @@ def aligned(model: nn.Module, to: nn.Module, *, groups: Sequence[Group] | None =
 
 
 def renamed(model: nn.Module, seed: int = 0, *, groups: Sequence[Group] | None = None) -> nn.Module:
-    """A copy that computes the same with its hidden units in a random order: far away, and not another basin.
+    r"""A copy that computes the same with its hidden units in a random order: far away, and not another basin.
+
+    For every permutation P, :math:`W_2\, \sigma(W_1 x) = (W_2 P^\top)\, \sigma(P W_1 x)` (Hecht-Nielsen, "On the
+    algebraic structure of feedforward network weight spaces", 1990).
 
     >>> from dissensus.models import MLP
     >>> model, x = MLP((5,), 3), torch.randn(4, 5)
-    >>> torch.allclose(model(x), renamed(model)(x), atol=1e-6)
-    True
+    >>> other = renamed(model)
+    >>> torch.allclose(model(x), other(x), atol=1e-6), torch.allclose(model.head.weight, other.head.weight)
+    (True, False)
     """
     model = as_model(model)
     groups = _checked(model, unit_groups(model) if groups is None else groups)

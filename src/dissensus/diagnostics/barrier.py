@@ -56,11 +56,13 @@ def barrier(
     two models of one method, from the same initial weights, that saw the data in another order. Everything is in
     evaluation mode, and neither model is touched.
 
-    >>> _ = torch.manual_seed(0)
-    >>> a, b = (nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 2)) for _ in range(2))
-    >>> x, y = torch.randn(30, 2), np.arange(30) % 2
-    >>> barrier(a, a, x, y).height, barrier(a, b, x, y).losses.shape
-    (0.0, (21,))
+    >>> def two(sign):  # both layers with the other sign: the same function
+    ...     model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 2, bias=False))
+    ...     model[0].weight.data, model[1].weight.data = sign * torch.tensor([[5.0]]), sign * torch.tensor([[5.0], [0]])
+    ...     return model
+    >>> x, y = torch.tensor([[1.0], [-1.0]]), np.array([0, 1])
+    >>> barrier(two(1), two(1), x, y).height, round(barrier(two(1), two(-1), x, y).height, 4)  # log 2: nothing is known
+    (0.0, 0.6931)
     """
     return _along(model_a, model_b, inputs, targets, points, chunk, None)
 
@@ -75,7 +77,10 @@ def barrier_with_reset_statistics(
     *,
     chunk: int = 500,
 ) -> Barrier:
-    """:func:`barrier` with batch-norm statistics that are computed anew, from ``statistics_inputs``, at every point.
+    r""":func:`barrier` with batch-norm statistics that are computed anew, from ``statistics_inputs``, at every point.
+
+    At :math:`\theta_\alpha` a layer normalises by the mean :math:`\mu_\alpha` and variance :math:`\sigma^2_\alpha` of
+    what enters it there, not by :math:`(1 - \alpha) \mu_0 + \alpha \mu_1` and the like (Jordan et al., "REPAIR", 2023).
 
     At both ends, too, so that all points are alike: their losses may differ a little from those of the models as they
     are. Pass training inputs, as the model takes them and without augmentation. The statistics are means over equal

@@ -33,7 +33,12 @@ def card(
     chunk: int = 500,
     precision: str = "fp32",
 ) -> list[Diagnosis]:
-    """Curvature, gradient variance and out-of-distribution scores of one model, a row each with its 95 % interval.
+    r"""Curvature, gradient variance and out-of-distribution scores of one model, a row each with its 95 % interval.
+
+    An estimate with the standard error s has the interval :math:`\pm 1.96 s`, an eigenvalue that of its residual. What
+    each row says, with its formula, is told by :func:`~dissensus.diagnostics.curvature`,
+    :func:`~dissensus.diagnostics.gradient_variance` and the scores of :mod:`dissensus.diagnostics.ood`. (Cards of
+    models are due to Mitchell et al., 2019.)
 
     ``inputs`` are items that the model was not trained on, as it takes them (normalised, where it wants that), and
     ``human`` what annotators said of them, (items, classes). ``outside`` are other sets of inputs by name, which the
@@ -43,12 +48,13 @@ def card(
     meanwhile, and left as it was. ``precision`` is that of the curvature: "fp32", or "tf32" on a GPU.
 
     >>> import torch
-    >>> _ = torch.manual_seed(0)
-    >>> model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
-    >>> x, human = torch.randn(60, 4), np.full((60, 3), 1 / 3)
-    >>> found = {row.name: row for row in card(model, x, human, outside={"far": 9 * x})}
-    >>> found["energy_auroc"].other, found["energy_auroc"].items
-    ('far', 60)
+    >>> model, x = nn.Linear(1, 2), torch.ones(60, 1)
+    >>> _ = nn.init.zeros_(model.weight), nn.init.zeros_(model.bias)
+    >>> found = {row.name: row for row in card(model, x, np.full((60, 2), 0.5), outside={"far": 9 * x})}
+    >>> round(found["top_eigenvalue"].value, 4), found["gradient_variance"].value  # (1 + x^2) / 2 each
+    (1.0, 1.0)
+    >>> found["energy_auroc"].value, found["energy_auroc"].other  # zero weights cannot tell one set from the other
+    (0.5, 'far')
     """
     p = as_simplex("human", human)
     model = as_model(model)

@@ -46,7 +46,8 @@ def partial_spearman(a: ArrayLike, b: ArrayLike, given: ArrayLike) -> Correlatio
     .. math:: \frac{\rho_{ab} - \rho_{ag} \rho_{bg}}{\sqrt{(1 - \rho_{ag}^2)(1 - \rho_{bg}^2)}}
 
     It is what the ranks of ``a`` and ``b`` share beyond what each shares with those of ``given``: two numbers that both
-    only follow a third have none left. NaN where ``given`` says everything of either.
+    only follow a third have none left. The interval is that of :func:`spearman` with one item fewer (Fisher, 1924). NaN
+    where ``given`` says everything of either.
 
     >>> chance = np.random.default_rng(0)
     >>> g = chance.normal(size=1000)

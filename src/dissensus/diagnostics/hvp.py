@@ -79,6 +79,7 @@ def double_backward(total: Total, at: Parameters, along: Parameters, x: Tensor, 
 class Hessian:
     r""":math:`v \mapsto Hv` with :math:`H = \nabla^2_\theta \frac1n \sum_i \ell(f_\theta(x_i), y_i)`, for rows of v.
 
+    By derivatives of the gradient (Pearlmutter, "Fast exact multiplication by the Hessian", 1994): H is never made.
     :math:`\theta` are the parameters that require a gradient, one after the other in the order of ``parameters()``.
     The model works in evaluation mode, with frozen batch-norm, and is in its own modes again after every product.
 
@@ -299,7 +300,8 @@ def hvp(
 ) -> list[Tensor]:
     r""":math:`Hv` for the mean loss over the items; ``vectors`` and the result are lists like the parameters.
 
-    The Hessian of softmax regression at zero weights is the covariance of the inputs times :math:`I/C - 11'/C^2`:
+    See :class:`Hessian` for the options and the method (Pearlmutter, 1994). The Hessian of softmax regression at zero
+    weights is :math:`(I/C - 11'/C^2) \otimes \frac1n \sum_i x_i x_i'`:
 
     >>> model = nn.Linear(1, 2, bias=False)
     >>> _ = nn.init.zeros_(model.weight)

@@ -53,15 +53,16 @@ def top_eigenvalue(
 ) -> Eigenvalue:
     r"""The largest eigenvalue :math:`\lambda_{\max}` of the Hessian of the mean loss: the sharpness of a minimum.
 
-    Largest, not largest in size: a dominant negative eigenvalue, at a saddle, is not returned. See
-    :func:`top_eigenvalues` for the method and :class:`~dissensus.diagnostics.Hessian` for ``options``.
+    :math:`\max_v v'Hv / v'v` (Keskar et al., 2017, and many since). Largest, not largest in size: a dominant negative
+    eigenvalue, at a saddle, is not returned. See :func:`top_eigenvalues` for the method (Lanczos, 1950) and
+    :class:`~dissensus.diagnostics.Hessian` for ``options``.
 
     >>> model = nn.Linear(2, 1, bias=False)
-    >>> x = np.array([[2.0, 0.0], [0.0, 1.0]], np.float32)
-    >>> squared = lambda outputs, targets: (outputs - targets).square().sum(1)
-    >>> top = top_eigenvalue(model, x, x[:, :1], loss=squared)  # of (2 / n) x'x = diag(4, 1)
+    >>> x, bent = np.eye(2, dtype=np.float32), np.array([[-10.0], [4.0]], np.float32)
+    >>> saddle = lambda outputs, targets: (targets * outputs**2).sum(1) / 2
+    >>> top = top_eigenvalue(model, x, bent, loss=saddle)  # of diag(-5, 2), the mean over two items
     >>> round(top.value, 4), top.products
-    (4.0, 2)
+    (2.0, 2)
     """
     hessian = Hessian(model, inputs, targets, **options)
     return first(krylov(hessian, start(hessian, seed), 1, tolerance, most), tolerance)

@@ -28,9 +28,11 @@ class LastLayer:
 
 
 def last_layer(model: nn.Module, inputs: Tensor | NDArray, *, chunk: int = 500) -> LastLayer:
-    """Features and logits in one pass, in evaluation mode, for any model that ends in an ``nn.Linear``.
+    r"""Features h and logits :math:`z = Wh + b` in one pass, in evaluation mode, for any model that ends in an
+    ``nn.Linear``.
 
-    The layer is found by what it does, not by its name: it is the one whose output the model returns.
+    The layer is found by what it does, not by its name: it is the one whose output the model returns. Its features are
+    what CKA (Kornblith et al., 2019), KNN (Sun et al., 2022) and the gradient variance are computed from.
 
     >>> body = nn.Sequential(nn.Linear(4, 7), nn.ReLU(), nn.Linear(7, 3))
     >>> found = last_layer(body, np.zeros((5, 4), np.float32))
@@ -60,7 +62,10 @@ def gradient_variance_of(
     seed: int = 0,
     chunk: int = 500,
 ) -> GradientVariance:
-    """:func:`~dissensus.diagnostics.gradient_variance.against_entropy` for the last layer of a model.
+    r""":func:`~dissensus.diagnostics.gradient_variance.against_entropy` for the last layer of a model.
+
+    With what enters it, h, the variance of an item is :math:`(1 - \lVert p \rVert^2)(\lVert h \rVert^2 + 1)`
+    (arXiv 2605.20642).
 
     >>> human = np.array([[1.0, 0.0], [0.6, 0.4], [0.5, 0.5]])
     >>> gradient_variance_of(nn.Linear(4, 2), np.zeros((3, 4), np.float32), human).exact.round(2)
