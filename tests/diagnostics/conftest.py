@@ -46,6 +46,11 @@ class Known:
 
 
 @pytest.fixture(scope="session")
+def whole_hessian() -> Callable[[nn.Module, Tensor, Tensor], np.ndarray]:
+    return exact_hessian
+
+
+@pytest.fixture(scope="session")
 def batch_norm_net() -> Known:
     """Convolutions and batch-norm in float64, after a few steps of training; the Hessian by double backward, whole."""
     torch.manual_seed(0)
@@ -66,12 +71,12 @@ def batch_norm_net() -> Known:
         F.cross_entropy(model(inputs), targets).backward()
         optimiser.step()
     model.eval()
-    hessian = whole_hessian(model, inputs, targets)
+    hessian = exact_hessian(model, inputs, targets)
     model.train()
     return Known(model, inputs, targets, hessian, {})
 
 
-def whole_hessian(model: nn.Module, inputs: Tensor, targets: Tensor) -> np.ndarray:
+def exact_hessian(model: nn.Module, inputs: Tensor, targets: Tensor) -> np.ndarray:
     names, shapes = zip(*[(name, value.shape) for name, value in model.named_parameters()], strict=True)
     flat = torch.cat([value.detach().flatten() for value in model.parameters()])
 

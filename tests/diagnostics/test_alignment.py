@@ -152,6 +152,7 @@ def test_neither_model_is_touched(model):
         ([[("head.weight", 1)], [("head.weight", 1)]], r"is in groups\[0\] and in groups\[1\]"),
         ([[("trunk.0.weight", 0), ("trunk.2.weight", 0)]], "axis 0 of trunk.0.weight has 7 and axis 0 of trunk.2"),
         ([[("square.weight", 0), ("square.weight", 1)]], "two axes of square.weight"),
+        ([[("trunk.0.weight", 0), ("head.weight", 1)]], r"groups\[0\] must name axis 0 of trunk.0.bias, too"),
     ],
 )
 def test_groups_that_cannot_be_are_told(groups, told):

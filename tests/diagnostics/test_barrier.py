@@ -168,7 +168,7 @@ def test_what_does_not_fit_is_told(images):
         barrier(a, a, x, np.full((60, 3), 1 / 3))
     with pytest.raises(InputError, match="targets must have rows that sum to 1"):
         barrier(a, a, x, 2 * targets)
-    with pytest.raises(InputError, match="points must be at least 3"):
+    with pytest.raises(InputError, match="points must be a whole number of at least 3, but it is 2"):
         barrier(a, a, x, targets, points=2)
     with pytest.raises(InputError, match=r"MLP has no batch-norm statistics to reset\. Use barrier"):
         barrier_with_reset_statistics(MLP((4,), 2), MLP((4,), 2), x, targets, x)

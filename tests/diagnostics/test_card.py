@@ -58,6 +58,13 @@ def test_without_a_bank_there_is_no_knn_and_without_other_sets_no_score(world):
     assert not any(row.name.endswith("auroc") for row in card(model, x, human))
 
 
+def test_items_that_are_whole_numbers_have_all_scores_but_odin(world):
+    _, _, human, *_ = world
+    model, words = nn.Sequential(nn.Embedding(9, 4), nn.Flatten(), nn.Linear(8, 3)), torch.randint(9, (60, 2))
+    names = {row.name for row in card(model, words, human, outside={"far": words}, bank=words) if row.other}
+    assert names == {f"{score}_auroc" for score in ("energy", "msp", "entropy", "margin", "knn")}
+
+
 def test_the_model_is_left_as_it_was(world):
     model, x, human, outside, bank = world
     model.train()

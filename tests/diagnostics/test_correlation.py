@@ -20,6 +20,13 @@ def test_it_is_scipys(three):
     assert spearman(a, b).value == pytest.approx(spearmanr(a, b).statistic, abs=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1e-14, 1e14])
+def test_the_scale_does_not_matter(three, scale):
+    a, b, g = three
+    assert spearman(scale * a, b).value == pytest.approx(spearman(a, b).value, abs=1e-12)
+    assert partial_spearman(scale * a, b, g).value == pytest.approx(partial_spearman(a, b, g).value, abs=1e-12)
+
+
 def test_partial_is_the_correlation_of_residual_ranks(three):
     a, b, g = map(rankdata, three)
     given = np.column_stack([np.ones(300), g])

@@ -47,6 +47,22 @@ def test_statistics_of_the_batch_are_refused():
         refuse_random(model, INPUTS)
 
 
+@pytest.mark.parametrize("items", [1, 2, 20])
+def test_statistics_of_the_batch_are_refused_whatever_the_items(items):
+    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8, track_running_stats=False), nn.Linear(8, 3))
+    with pytest.raises(InputError, match=r"'1' \(BatchNorm1d\) has no running statistics"):
+        top_eigenvalue(model, INPUTS[:items], torch.arange(items) % 3)
+
+
+@pytest.mark.parametrize("broken", ["weights", "inputs"])
+def test_what_is_not_finite_is_not_called_random(broken):
+    model, inputs = nn.Linear(4, 3), INPUTS.clone()
+    with torch.no_grad():
+        (model.weight if broken == "weights" else inputs)[0, 0] = torch.nan
+    with pytest.raises(InputError, match="the model's outputs are not finite"):
+        refuse_random(model, inputs)
+
+
 @pytest.mark.parametrize("measure", [top_eigenvalue, hessian_trace, curvature])
 def test_whatever_is_measured(measure):
     with pytest.raises(InputError, match="turn off dropout"):

@@ -80,6 +80,17 @@ class First(nn.Module):
         return self.two(x)[0]
 
 
+class Scaled(nn.Module):
+    """A parameter of its own around other modules, as a block with a learnt scale has it."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.scale = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3)), nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        return self.body(x) * self.scale.exp()
+
+
 MODELS_OF_MODULES = {
     "rectifiers": nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)),
     "in place": nn.Sequential(nn.Linear(6, 8), nn.SiLU(inplace=True), nn.Linear(8, 8), nn.ReLU(inplace=True)),
@@ -93,7 +104,12 @@ MODELS_OF_MODULES = {
     "words": InWords(),
     "frozen": nn.Sequential(nn.Linear(6, 8).requires_grad_(False), nn.Sigmoid(), nn.Linear(8, 3)),
 }
-OTHERS = {"bent between": BentBetween(), "two outputs": First()}
+OTHERS = {
+    "bent between": BentBetween(),
+    "two outputs": First(),
+    "a parameter around modules": Scaled(),
+    "no derivative of the third order": nn.Sequential(nn.Linear(6, 8), nn.GLU(), nn.Linear(4, 3)),
+}
 
 
 def both(model, dtype=torch.float64):

@@ -82,6 +82,8 @@ def test_what_cannot_be_mapped_is_told(cnn):
         gradcam(cnn, cnn.head, x, [0, 1])
     with pytest.raises(InputError, match="inputs has 2, classes has 1"):
         gradcam(cnn, cnn.trunk, x, [0])
+    with pytest.raises(InputError, match=r"classes must be one class an item, \(items,\), but their shape is \(\)"):
+        gradcam(cnn, cnn.trunk, x, 1)
     with pytest.raises(InputError, match="classes must lie in 0 to 4, but item 1 has 5"):
         gradcam(cnn, cnn.trunk, x, [0, 5])
     with pytest.raises(InputError, match="inputs hold no items"):

@@ -127,7 +127,7 @@ def test_what_does_not_fit_is_told(rng):
         gradient_variance(features[1:], human)
     with pytest.raises(InputError, match="probs has 4 classes, but human has 3"):
         sampled_gradient_variance(features, probs, np.full((40, 3), 1 / 3))
-    with pytest.raises(InputError, match="draws must be at least 2"):
+    with pytest.raises(InputError, match="draws must be a whole number of at least 2, but it is 1"):
         sampled_gradient_variance(features, probs, human, draws=1)
     with pytest.raises(InputError, match="human must have rows that sum to 1"):
         gradient_variance(features, 2 * human)

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import warnings
 from copy import deepcopy
 from pathlib import Path
@@ -149,6 +151,7 @@ def test_memory_is_bounded_by_the_chunk_whatever_the_items_and_the_vectors():
     assert largest(400, 1, 40) == largest(40, 1, 40) == 40 * 64
     assert largest(400, 4, 40) == 40 * 64
     assert largest(400, 1, 400) == 400 * 64
+    assert largest(400, 1, 8) == 8 * 64  # fewer than the items on which ways are compared
 
 
 @pytest.mark.parametrize(
@@ -224,7 +227,7 @@ def test_algorithms_are_tried_for_all_items_and_not_for_the_few_that_are_looked_
         (lambda m, x, y: (m, x.to(torch.uint8), y), "inputs are uint8; pass what the model takes"),
         (lambda m, x, y: (m.bfloat16(), x, y), "all parameters in float32 or all in float64, but they are torch.bfl"),
         (lambda m, x, y: (m.requires_grad_(False), x, y), "no parameters that require a gradient"),
-        (lambda m, x, y: (nn.Sequential(m, nn.Flatten(0)), x, y), r"returns the shape \(3,\) for one item"),
+        (lambda m, x, y: (nn.Sequential(m, nn.Flatten(0)), x, y), r"returns the shape \(36,\) for 12 items"),
     ],
 )
 def test_what_cannot_be_used_is_told(change, message):
@@ -242,7 +245,7 @@ def test_a_sampling_delivery_is_no_target():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"chunk": 0}, "chunk must be a whole number of at least 1, but is 0"),
+        ({"chunk": 0}, "chunk must be a whole number of at least 1, but it is 0"),
         ({"precision": "bf16"}, "precision must be fp32 or tf32, but is 'bf16'"),
         ({"precision": "tf32"}, "precision tf32 is for CUDA devices"),
     ],
@@ -250,6 +253,148 @@ def test_a_sampling_delivery_is_no_target():
 def test_options_are_checked(options, message):
     with pytest.raises(InputError, match=message):
         Hessian(nn.Linear(2, 3), torch.randn(12, 2), torch.arange(12) % 3, **options)
+
+
+class OfLSTM(nn.Module):
+    """A layer without forward derivatives, in single precision on a CPU."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.LSTM(2, 4, batch_first=True), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(self.body(x)[0][:, -1])
+
+
+class Square(torch.autograd.Function):
+    """As one writes it oneself: with a backward, and nothing else."""
+
+    @staticmethod
+    def forward(context, x):
+        context.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(context, gradient):
+        return 2 * context.saved_tensors[0] * gradient
+
+
+class OfOnesOwn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(2, 4), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.last(Square.apply(self.first(x)).sum(1))
+
+
+class Counts(OfLSTM):
+    """What is changed in place cannot be seen through by forward derivatives."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.calls += 1
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("kind", [OfLSTM, OfOnesOwn, Counts])
+def test_models_without_forward_derivatives_have_products_all_the_same(whole_hessian, kind):
+    torch.manual_seed(0)
+    model, inputs, targets = kind(), torch.randn(9, 5, 2), torch.arange(9) % 3
+    hessian = Hessian(model, inputs, targets, chunk=4)
+    vectors = torch.randn(3, hessian.size)
+    expected = vectors.double() @ torch.from_numpy(whole_hessian(model.double(), inputs.double(), targets))
+    model.float()
+    torch.testing.assert_close(hessian(vectors).double(), expected, rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(hessian.forms(vectors).double(), (vectors * expected).sum(1), rtol=1e-3, atol=1e-4)
+
+
+def test_a_model_that_cannot_be_differentiated_twice_is_told():
+    model = nn.Sequential(nn.EmbeddingBag(5, 4), nn.Linear(4, 3))
+    with pytest.raises(InputError, match=r"Sequential cannot be differentiated twice: .*_embedding_bag_backward"):
+        Hessian(model, torch.arange(12).reshape(6, 2) % 5, torch.arange(6) % 3)(torch.ones(1, 35))
+
+
+class Wrong(torch.autograd.Function):
+    """Its gradient is right, and the gradient of that is not."""
+
+    @staticmethod
+    def forward(context, x):
+        context.save_for_backward(x)
+        return torch.outer(x[:, 0], torch.ones(4)) * x
+
+    @staticmethod
+    def backward(context, gradient):
+        (x,) = context.saved_tensors
+        result = gradient * x[:, :1]
+        result[:, 0] += (gradient * x.detach()).sum(1)
+        return result
+
+
+def test_a_hessian_that_is_not_symmetric_is_refused():
+    class Model(OfOnesOwn):
+        def forward(self, x):
+            return self.last(Wrong.apply(self.first(x)))
+
+    torch.manual_seed(0)
+    with pytest.raises(InputError, match="differentiates Model twice, but wrongly: its Hessian is not symmetric"):
+        Hessian(Model(), torch.randn(9, 2), torch.arange(9) % 3)(torch.ones(1, 27))
+
+
+@pytest.mark.parametrize(
+    ("loss", "shape"), [(F.cross_entropy, r"\(\)"), (nn.MSELoss(reduction="none"), r"\(12, 3\)")], ids=["mean", "parts"]
+)
+@pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
+def test_a_loss_that_is_no_number_an_item_is_told(loss, shape, product):
+    """A mean of means would be too small by the number of items, and nobody would see it."""
+    hessian = Hessian(nn.Linear(2, 3), torch.randn(12, 2), torch.rand(12, 3), loss=loss, product=product)
+    with pytest.raises(InputError, match=f"one number an item, but gives the shape {shape} for 12 items.*reduction"):
+        hessian(torch.ones(1, 9))
+
+
+@pytest.mark.parametrize("vectors", [torch.ones(9), torch.ones(2, 8)])
+def test_rows_of_other_lengths_are_told(vectors):
+    hessian = Hessian(nn.Linear(2, 3), torch.randn(12, 2), torch.arange(12) % 3)
+    for measure in (hessian, hessian.forms):
+        with pytest.raises(InputError, match=r"vectors must have the shape \(vectors, 9\), but have"):
+            measure(vectors)
+
+
+SETTINGS = {
+    "as torch has it": "pass",
+    "all products": "torch.backends.fp32_precision = 'tf32'",
+    "one product": "torch.backends.cudnn.conv.fp32_precision = 'ieee'",
+    "as before 2.9": "torch.backends.cuda.matmul.allow_tf32 = True",
+    "by a word": "torch.set_float32_matmul_precision('high')",
+}
+
+
+@pytest.mark.skipif(not hasattr(torch.backends, "fp32_precision"), reason="older settings")
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_however_torch_was_told_of_tf32_it_is_left_as_it_was(setting):
+    program = f"""
+import torch
+from torch import nn
+from dissensus.diagnostics import top_eigenvalue
+from dissensus.diagnostics.hvp import products_in
+{setting}
+products = torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn
+told = lambda: [product.fp32_precision for product in products]
+before = told()
+with products_in("fp32"):
+    assert told() == ["ieee"] * 3
+with products_in("tf32"):
+    assert told() == ["tf32"] * 3
+top_eigenvalue(nn.Linear(2, 3), torch.randn(5, 2), torch.arange(5) % 3)
+assert told() == before
+if torch.backends.fp32_precision != "none":
+    torch.backends.fp32_precision = "ieee"  # still followed by all
+    assert told() == ["ieee"] * 3
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_vectors_of_other_shapes_are_told():

@@ -1,3 +1,5 @@
+import inspect
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -22,6 +24,18 @@ def test_names_of_functions_are_not_hidden_by_their_files():
 @pytest.mark.parametrize("name", room.__all__)
 def test_every_name_has_its_home(name):
     assert not isinstance(getattr(room, name), ModuleType)
+
+
+FUNCTIONS = [name for name in room.__all__ if inspect.isfunction(getattr(room, name))]
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, "Hessian"])
+def test_every_function_tells_its_formula_its_source_and_shows_it(name):
+    told = inspect.getdoc(getattr(room, name))
+    words = "\n".join(line for line in told.splitlines() if not line.startswith((">>>", "...")))
+    assert ":math:" in words or ".. math::" in words
+    assert re.search(r"\b(19|20)\d\d\b|arXiv", words)
+    assert ">>>" in told
 
 
 def test_the_room_opens_without_torch():

@@ -112,6 +112,21 @@ def test_as_many_eigenvalues_as_parameters_at_most(quadratic, k):
         top_eigenvalues(*known.given, k, **known.options)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"most": 0}, "most must be at least k.*but 0 is below 1"),
+        ({"most": 2.5}, "most must be a whole number of at least 1, but it is 2.5"),
+        ({"tolerance": float("nan")}, "tolerance must be 0 or a positive number, but is nan"),
+        ({"k": 4, "most": 3}, "most must be at least k, since every eigenvalue takes a product, but 3 is below 4"),
+        ({"k": 1.5}, "k must be a whole number"),
+    ],
+)
+def test_limits_are_checked(batch_norm_net, options, message):
+    with pytest.raises(InputError, match=message):
+        top_eigenvalues(*batch_norm_net.given, **options)
+
+
 def test_a_misspelt_option_is_an_error(batch_norm_net):
     with pytest.raises(TypeError, match="chunks"):
         top_eigenvalue(*batch_norm_net.given, chunks=3)

@@ -66,5 +66,7 @@ def test_bad_input(model, inputs):
         odin(model, inputs, epsilon=-1)
     with pytest.raises(InputError, match="temperature must be a positive number"):
         odin(model, inputs, temperature=0)
+    with pytest.raises(InputError, match=r"inputs are torch.int64: ODIN takes a small step from each"):
+        odin(model, inputs.long())
     with pytest.raises(InputError, match="no items"):
         odin(model, inputs[:0])

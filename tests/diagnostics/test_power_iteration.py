@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from dissensus.base.errors import InputError
 from dissensus.diagnostics import power_iteration, top_eigenvalue
 
 CROWDED = np.linspace(1.0, 0.0, 200)  # many eigenvalues close below the first
@@ -37,3 +38,5 @@ def test_it_ends(quadratic):
     assert (told.products, told.converged) == (7, False)
     flat = quadratic(np.zeros(3))
     assert power_iteration(*flat.given, **flat.options).value == 0
+    with pytest.raises(InputError, match="most must be a whole number of at least 1, but it is 0"):
+        power_iteration(*known.given, most=0, **known.options)

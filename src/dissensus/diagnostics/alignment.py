@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from dissensus.base.errors import InputError
 from dissensus.base.streams import permutation
+from dissensus.diagnostics.given import as_model
 from dissensus.diagnostics.units import Group, unit_groups
 from dissensus.diagnostics.weights import same_weights
 from dissensus.evaluation.predict import device_of
@@ -44,6 +45,7 @@ def aligned(model: nn.Module, to: nn.Module, *, groups: Sequence[Group] | None =
     >>> all(torch.equal(a, b) for a, b in zip(back.parameters(), model.parameters(), strict=True))
     True
     """
+    model, to = as_model(model), as_model(to)
     same_weights(to, model)
     groups = _checked(model, unit_groups(model) if groups is None else groups)
     names = {name for name, _ in model.named_parameters()}
@@ -56,13 +58,18 @@ def aligned(model: nn.Module, to: nn.Module, *, groups: Sequence[Group] | None =
 
 
 def renamed(model: nn.Module, seed: int = 0, *, groups: Sequence[Group] | None = None) -> nn.Module:
-    """A copy that computes the same with its hidden units in a random order: far away, and not another basin.
+    r"""A copy that computes the same with its hidden units in a random order: far away, and not another basin.
+
+    For every permutation P, :math:`W_2\, \sigma(W_1 x) = (W_2 P^\top)\, \sigma(P W_1 x)` (Hecht-Nielsen, "On the
+    algebraic structure of feedforward network weight spaces", 1990).
 
     >>> from dissensus.models import MLP
     >>> model, x = MLP((5,), 3), torch.randn(4, 5)
-    >>> torch.allclose(model(x), renamed(model)(x), atol=1e-6)
-    True
+    >>> other = renamed(model)
+    >>> torch.allclose(model(x), other(x), atol=1e-6), torch.allclose(model.head.weight, other.head.weight)
+    (True, False)
     """
+    model = as_model(model)
     groups = _checked(model, unit_groups(model) if groups is None else groups)
     sizes = [_size(model.state_dict(), group) for group in groups]
     return _reordered(model, groups, [permutation(size, seed, "renamed", place) for place, size in enumerate(sizes)])
@@ -134,8 +141,15 @@ def _size(weights: Weights, group: Group) -> int:
     return weights[name].shape[axis]
 
 
+def _beside(weights: Weights, group: Group) -> list[str]:
+    """What belongs to the same units in the same layers: biases, and the statistics of a norm."""
+    layers = {name.rpartition(".")[0] for name, axis in group if axis == 0}
+    names = (f"{layer}.{part}".lstrip(".") for layer in layers for part in ("bias", "running_mean", "running_var"))
+    return sorted(name for name in names if name in weights and len(weights[name]) == _size(weights, group))
+
+
 def _checked(model: nn.Module, groups: Sequence[Group]) -> Sequence[Group]:
-    """The groups, if every axis is there, belongs to one group, and is as long as the others of its group."""
+    """The groups, if every axis is there, belongs to one group and is as long as its others, and none was forgotten."""
     weights = model.state_dict()
     seen: dict[tuple[str, int], int] = {}
     for place, group in enumerate(groups):
@@ -154,4 +168,7 @@ def _checked(model: nn.Module, groups: Sequence[Group]) -> Sequence[Group]:
         twice = {name for name, _ in group if sum(name == other for other, _ in group) > 1}
         if twice:
             raise InputError(f"groups[{place}] holds two axes of {min(twice)}; such layers cannot be matched.")
+        forgotten = [name for name in _beside(weights, group) if (name, 0) not in group]
+        if forgotten:
+            raise InputError(f"groups[{place}] must name axis 0 of {forgotten[0]}, too: it numbers the same units.")
     return groups

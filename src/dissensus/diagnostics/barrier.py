@@ -14,8 +14,10 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from dissensus.base.arrays import as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
+from dissensus.diagnostics.given import as_inputs, as_model
 from dissensus.diagnostics.weights import same_weights
 from dissensus.evaluation.predict import device_of, evaluating, predict
+from dissensus.metrics.checks import as_whole
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,13 @@ def barrier(
     two models of one method, from the same initial weights, that saw the data in another order. Everything is in
     evaluation mode, and neither model is touched.
 
-    >>> _ = torch.manual_seed(0)
-    >>> a, b = (nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 2)) for _ in range(2))
-    >>> x, y = torch.randn(30, 2), np.arange(30) % 2
-    >>> barrier(a, a, x, y).height, barrier(a, b, x, y).losses.shape
-    (0.0, (21,))
+    >>> def two(sign):  # both layers with the other sign: the same function
+    ...     model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 2, bias=False))
+    ...     model[0].weight.data, model[1].weight.data = sign * torch.tensor([[5.0]]), sign * torch.tensor([[5.0], [0]])
+    ...     return model
+    >>> x, y = torch.tensor([[1.0], [-1.0]]), np.array([0, 1])
+    >>> barrier(two(1), two(1), x, y).height, round(barrier(two(1), two(-1), x, y).height, 4)  # log 2: nothing is known
+    (0.0, 0.6931)
     """
     return _along(model_a, model_b, inputs, targets, points, chunk, None)
 
@@ -73,7 +77,10 @@ def barrier_with_reset_statistics(
     *,
     chunk: int = 500,
 ) -> Barrier:
-    """:func:`barrier` with batch-norm statistics that are computed anew, from ``statistics_inputs``, at every point.
+    r""":func:`barrier` with batch-norm statistics that are computed anew, from ``statistics_inputs``, at every point.
+
+    At :math:`\theta_\alpha` a layer normalises by the mean :math:`\mu_\alpha` and variance :math:`\sigma^2_\alpha` of
+    what enters it there, not by :math:`(1 - \alpha) \mu_0 + \alpha \mu_1` and the like (Jordan et al., "REPAIR", 2023).
 
     At both ends, too, so that all points are alike: their losses may differ a little from those of the models as they
     are. Pass training inputs, as the model takes them and without augmentation. The statistics are means over equal
@@ -88,11 +95,13 @@ def barrier_with_reset_statistics(
     >>> bool(np.ptp(barrier(a, b, x, y).losses) > 0), float(np.ptp(reset.losses))
     (True, 0.0)
     """
+    model_a = as_model(model_a)
     if not has_statistics(model_a):
         raise InputError(f"{type(model_a).__name__} has no batch-norm statistics to reset. Use barrier.")
+    statistics_inputs = as_inputs(model_a, statistics_inputs, "statistics_inputs")
     if len(statistics_inputs) < 2:
         raise InputError(f"statistics_inputs must hold at least two items, but they hold {len(statistics_inputs)}.")
-    return _along(model_a, model_b, inputs, targets, points, chunk, torch.as_tensor(statistics_inputs))
+    return _along(model_a, model_b, inputs, targets, points, chunk, statistics_inputs)
 
 
 def _along(
@@ -104,8 +113,9 @@ def _along(
     chunk: int,
     statistics_inputs: Tensor | None,
 ) -> Barrier:
-    if points < 3:
-        raise InputError(f"points must be at least 3, the two ends and one between them, but it is {points!r}.")
+    points, chunk = as_whole("points", points, least=3), as_whole("chunk", chunk, least=1)  # the ends, and one between
+    model_a, model_b = as_model(model_a), as_model(model_b)
+    inputs = as_inputs(model_a, inputs)
     targets = targets.cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
     same_length(inputs=inputs, targets=targets)
     same_weights(model_a, model_b)

@@ -32,9 +32,9 @@ def cam_stability(maps_a: ArrayLike, maps_b: ArrayLike) -> Stability:
     .. math:: r_i = \frac{\sum_{uv} (a_{iuv} - \bar a_i)(b_{iuv} - \bar b_i)}
               {\sqrt{\sum_{uv} (a_{iuv} - \bar a_i)^2 \sum_{uv} (b_{iuv} - \bar b_i)^2}}
 
-    A constant map correlates with nothing: Grad-CAM is 0 everywhere where nothing speaks for the class. Such items are
-    dropped and counted. For seeds with splits of their own, pass the maps of
-    :func:`~dissensus.diagnostics.shared_items.shared_items`.
+    Between models of two seeds it is the cross-seed stability of arXiv 2605.20642. A constant map correlates with
+    nothing: Grad-CAM is 0 everywhere where nothing speaks for the class. Such items are dropped and counted. For seeds
+    with splits of their own, pass the maps of :func:`~dissensus.diagnostics.shared_items.shared_items`.
 
     >>> a = np.array([[[0.0, 1.0], [2.0, 3.0]], [[0.0, 0.0], [0.0, 0.0]]])
     >>> found = cam_stability(a, 2 * a + 1)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from dissensus.base.arrays import PerItem, as_simplex, same_length
 from dissensus.diagnostics.curvature import curvature
 from dissensus.diagnostics.findings import correlated, estimated, within
+from dissensus.diagnostics.given import as_inputs, as_model
 from dissensus.diagnostics.gradient_variance import GradientVariance, against_entropy
 from dissensus.diagnostics.last_layer import LastLayer, last_layer
 from dissensus.diagnostics.odin import odin
@@ -32,23 +33,32 @@ def card(
     chunk: int = 500,
     precision: str = "fp32",
 ) -> list[Diagnosis]:
-    """Curvature, gradient variance and out-of-distribution scores of one model, a row each with its 95 % interval.
+    r"""Curvature, gradient variance and out-of-distribution scores of one model, a row each with its 95 % interval.
+
+    An estimate with the standard error s has the interval :math:`\pm 1.96 s`, an eigenvalue that of its residual. What
+    each row says, with its formula, is told by :func:`~dissensus.diagnostics.curvature`,
+    :func:`~dissensus.diagnostics.gradient_variance` and the scores of :mod:`dissensus.diagnostics.ood`. (Cards of
+    models are due to Mitchell et al., 2019.)
 
     ``inputs`` are items that the model was not trained on, as it takes them (normalised, where it wants that), and
     ``human`` what annotators said of them, (items, classes). ``outside`` are other sets of inputs by name, which the
     scores should tell from ``inputs``; ``bank`` are training inputs, which KNN measures distances to (the 50th
-    nearest, or the farthest of fewer). The model may be any that ends in an ``nn.Linear``; it is in evaluation mode
+    nearest, or the farthest of fewer). ODIN, which takes a step from each input, is left out for whole numbers, such as
+    tokens. The model may be any that ends in an ``nn.Linear``; it is in evaluation mode
     meanwhile, and left as it was. ``precision`` is that of the curvature: "fp32", or "tf32" on a GPU.
 
     >>> import torch
-    >>> _ = torch.manual_seed(0)
-    >>> model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
-    >>> x, human = torch.randn(60, 4), np.full((60, 3), 1 / 3)
-    >>> found = {row.name: row for row in card(model, x, human, outside={"far": 9 * x})}
-    >>> found["energy_auroc"].other, found["energy_auroc"].items
-    ('far', 60)
+    >>> model, x = nn.Linear(1, 2), torch.ones(60, 1)
+    >>> _ = nn.init.zeros_(model.weight), nn.init.zeros_(model.bias)
+    >>> found = {row.name: row for row in card(model, x, np.full((60, 2), 0.5), outside={"far": 9 * x})}
+    >>> round(found["top_eigenvalue"].value, 4), found["gradient_variance"].value  # (1 + x^2) / 2 each
+    (1.0, 1.0)
+    >>> found["energy_auroc"].value, found["energy_auroc"].other  # zero weights cannot tell one set from the other
+    (0.5, 'far')
     """
     p = as_simplex("human", human)
+    model = as_model(model)
+    inputs = as_inputs(model, inputs)
     same_length(inputs=inputs, human=p)
     last = last_layer(model, inputs, chunk=chunk)
     variance = against_entropy(last.features, softmax(last.logits), p, bias=last.bias, seed=seed)
@@ -69,16 +79,11 @@ def ood_scores(
     bank: NDArray[np.floating] | None = None,
     chunk: int = 500,
 ) -> dict[str, PerItem]:
-    """Every score of the items, by name; KNN only with features to measure distances to."""
-    z = last.logits
-    scores = {
-        "energy": energy(z),
-        "msp": msp(z),
-        "odin": odin(model, inputs, chunk=chunk),
-        "entropy": entropy_score(z),
-        "margin": margin(z),
-    }
-    return scores if bank is None else scores | {"knn": knn(last.features, bank, min(NEIGHBOURS, len(bank)))}
+    """Every score of the items, by name; KNN only with features to measure distances to, ODIN not for whole numbers."""
+    z, x = last.logits, as_inputs(model, inputs)
+    step = {"odin": odin(model, x, chunk=chunk)} if x.is_floating_point() else {}
+    near = {} if bank is None else {"knn": knn(last.features, bank, min(NEIGHBOURS, len(bank)))}
+    return {"energy": energy(z), "msp": msp(z), **step, "entropy": entropy_score(z), "margin": margin(z), **near}
 
 
 def sharpness(

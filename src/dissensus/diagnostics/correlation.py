@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from dissensus.base.arrays import same_length
 from dissensus.base.errors import InputError
 
-DIGITS = 12  # that are ranked: the same votes in another order are ties, though their sums differ in the last bit
+DIGITS = 12  # of the largest number: the same votes in another order are ties, though their sums differ in the last bit
 Z95 = 1.959963984540054
 
 
@@ -46,7 +46,8 @@ def partial_spearman(a: ArrayLike, b: ArrayLike, given: ArrayLike) -> Correlatio
     .. math:: \frac{\rho_{ab} - \rho_{ag} \rho_{bg}}{\sqrt{(1 - \rho_{ag}^2)(1 - \rho_{bg}^2)}}
 
     It is what the ranks of ``a`` and ``b`` share beyond what each shares with those of ``given``: two numbers that both
-    only follow a third have none left. NaN where ``given`` says everything of either.
+    only follow a third have none left. The interval is that of :func:`spearman` with one item fewer (Fisher, 1924). NaN
+    where ``given`` says everything of either.
 
     >>> chance = np.random.default_rng(0)
     >>> g = chance.normal(size=1000)
@@ -76,7 +77,8 @@ def _columns(**given: ArrayLike) -> list[NDArray[np.float64]]:
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.stats import rankdata
 
-    return rankdata(values.round(DIGITS)).astype(np.float64)
+    largest = np.abs(values).max(initial=0) or 1.0
+    return rankdata((values / largest).round(DIGITS)).astype(np.float64)
 
 
 def _pearson(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:

@@ -30,8 +30,13 @@ def refuse_random(model: nn.Module, inputs: Tensor) -> None:
     Traceback (most recent call last):
     dissensus.base.errors.InputError: the model gives other outputs for the same inputs, in evaluation mode, too; ...
     """
+    refuse_batch_statistics(model)
     with evaluating(model), torch.no_grad(), _undisturbed(model, inputs.device):
         first, second = _recorded(model, inputs), _recorded(model, inputs)
+        if not all(value.isfinite().all() for value in first[-1][2]):
+            raise InputError(
+                "the model's outputs are not finite. Its weights or the inputs hold NaN, or numbers that are too large."
+            )
         if not _close(first[-1][2], second[-1][2], REPEAT):
             raise InputError(
                 "the model gives other outputs for the same inputs, in evaluation mode, too; it begins in "
@@ -40,11 +45,21 @@ def refuse_random(model: nn.Module, inputs: Tensor) -> None:
         half = (len(inputs) + 1) // 2
         beside_others = tuple(output[:half] for output in first[-1][2])
         if not _close(beside_others, _tensors(model(inputs[:half])), ALONE):
-            raise InputError(
-                "the model's output for an item depends on the other items of the batch, in evaluation mode, too"
-                f"{_batch_statistics(model)}. Curvature needs one function an item: give batch-norm its running "
-                "statistics (track_running_stats=True)."
-            )
+            raise _mixes()
+
+
+def refuse_batch_statistics(model: nn.Module) -> None:
+    """An error where it can be told beforehand: batch-norm without statistics of its own fails for a single item."""
+    for name, module in model.named_modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_mean is None:
+            raise _mixes(f": {name!r} ({type(module).__name__}) has no running statistics")
+
+
+def _mixes(told: str = "") -> InputError:
+    return InputError(
+        f"the model's output for an item depends on the other items of the batch, in evaluation mode, too{told}. "
+        "Curvature needs one function an item: give batch-norm its running statistics (track_running_stats=True)."
+    )
 
 
 Record = tuple[str, tuple[Tensor, ...], tuple[Tensor, ...]]  # a module in words, what entered it, what left it
@@ -78,13 +93,6 @@ def _culprit(first: list[Record], second: list[Record]) -> str:
         if _close(entered, entered_again, REPEAT) and not _close(left, left_again, REPEAT):
             return words
     return first[-1][0]
-
-
-def _batch_statistics(model: nn.Module) -> str:
-    for name, module in model.named_modules():
-        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_mean is None:
-            return f": {name!r} ({type(module).__name__}) has no running statistics"
-    return ""
 
 
 def _tensors(value: Any) -> tuple[Tensor, ...]:

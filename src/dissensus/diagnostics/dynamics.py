@@ -38,8 +38,10 @@ def dynamics(history: Mapping[str, ArrayLike] | Sequence[Mapping[str, Any]]) -> 
     ``overfitting``
         the last epoch less the best one, :math:`\ell_T - \ell^* \ge 0`
 
-    The history is that of a run: ``run.history``, ``fitted.history``, or any table with the columns ``epoch`` and
-    ``soft_nll``. Where selection items pick the checkpoint, its epoch need not be the best one here.
+    By the first two "earlier" means one thing: arXiv 2605.20642 compares epochs to 95 % of the best soft NLL, and
+    leaves open of what. The history is that of a run: ``run.history``, ``fitted.history``, or any table with the
+    columns ``epoch`` and ``soft_nll``. Where selection items pick the checkpoint, its epoch need not be the best one
+    here.
 
     >>> dynamics({"epoch": range(5), "soft_nll": [2.0, 1.03125, 1.0, 1.25, 1.5]})
     Dynamics(best_epoch=2, epochs_to_95=1, area=1.35625, overfitting=0.5)

@@ -30,6 +30,7 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.func import functional_call, grad, jvp
 from torch.nn import functional as F
+from torch.nn.utils.parametrize import is_parametrized
 
 Parameters: TypeAlias = dict[str, Tensor]
 Total: TypeAlias = Callable[[Tensor], Tensor]  # outputs -> the sum of the losses
@@ -51,7 +52,7 @@ PIECEWISE_LINEAR = (
 
 
 class NotPlain(Exception):
-    """A module that does not turn one tensor into one tensor."""
+    """A module that does not turn one tensor into one tensor, or has parameters of its own beside other modules."""
 
 
 class Affine(NamedTuple):
@@ -147,7 +148,8 @@ def _places_within(model: nn.Module, parameters: Parameters, x: Tensor, total: T
     dear: list[bool] = []
 
     def note(module: nn.Module, entered: tuple[Any, ...], left: Any) -> Tensor:
-        if len(entered) != 1 or not isinstance(left, Tensor) or not left.is_floating_point():
+        around = next(iter(module.children()), None) is not None and not is_parametrized(module)
+        if around or len(entered) != 1 or not isinstance(left, Tensor) or not left.is_floating_point():
             raise NotPlain
         if not left.requires_grad:  # it follows nothing but what is frozen
             left = left.detach().requires_grad_()

@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 from dissensus.base.arrays import as_labels, same_length
 from dissensus.base.errors import InputError
-from dissensus.evaluation.predict import device_of, evaluating
+from dissensus.diagnostics.given import as_inputs, as_model, differentiable
+from dissensus.evaluation.predict import device_of, evaluating, rows
+from dissensus.metrics.checks import as_whole
 
 
 def gradcam(
@@ -33,16 +35,18 @@ def gradcam(
            [[0., 0.],
             [0., 0.]]], dtype=float32)
     """
+    model = differentiable(as_model(model))
     if not any(module is layer for module in model.modules()):
         raise InputError(f"layer must be a module of {type(model).__name__}, such as model.stages[-1], but it is not.")
-    if not len(inputs):
-        raise InputError("inputs hold no items, so there is nothing to look at.")
+    inputs, chunk = as_inputs(model, inputs), as_whole("chunk", chunk, least=1)
     classes = classes.cpu().numpy() if isinstance(classes, Tensor) else np.asarray(classes)
+    if classes.ndim != 1:
+        raise InputError(f"classes must be one class an item, (items,), but their shape is {classes.shape}.")
     same_length(inputs=inputs, classes=classes)
     device = device_of(model)
     maps = []
     with evaluating(model), torch.enable_grad():
-        for first, x in zip(range(0, len(inputs), chunk), torch.as_tensor(inputs).split(chunk), strict=True):
+        for first, x in zip(range(0, len(inputs), chunk), inputs.split(chunk), strict=True):
             channels, logits = _channels_and_logits(model, layer, x.to(device))
             wanted = as_labels("classes", classes, logits.shape[1])[first : first + chunk]
             chosen = logits.gather(1, torch.from_numpy(wanted)[:, None].to(device)).sum()  # items do not mix
@@ -65,7 +69,7 @@ def _channels_and_logits(model: nn.Module, layer: nn.Module, x: Tensor) -> tuple
 
     hook = layer.register_forward_hook(see)
     try:
-        logits = model(x)
+        logits = rows(model(x), len(x))
     finally:
         hook.remove()
     if len(seen) != 1 or seen[0].ndim != 4:

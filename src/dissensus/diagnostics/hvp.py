@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache, cached_property
 from typing import Any, TypeAlias, TypedDict
 
@@ -19,9 +19,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from dissensus.base.arrays import as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
 from dissensus.base.streams import stream
-from dissensus.diagnostics.determinism import refuse_random
+from dissensus.diagnostics.determinism import refuse_batch_statistics, refuse_random
 from dissensus.diagnostics.forms import NotPlain, Parameters, Point
-from dissensus.evaluation.predict import device_of, evaluating
+from dissensus.diagnostics.given import as_inputs, as_model, differentiable
+from dissensus.evaluation.predict import device_of, evaluating, rows
+from dissensus.metrics.checks import as_whole
 
 Array: TypeAlias = Tensor | NDArray[Any]
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # (outputs, targets) -> one number an item
@@ -29,6 +31,7 @@ Total: TypeAlias = Callable[[Parameters, Tensor, Tensor], Tensor]  # (parameters
 Product: TypeAlias = Callable[[Total, Parameters, Parameters, Tensor, Tensor], Parameters]
 
 LOOKED_AT = 32  # items on which the model is tested for being a function
+LOPSIDED = 1e-3  # of the norm of products: what rounding leaves of a difference of two forms is far smaller
 
 
 class Options(TypedDict, total=False):
@@ -57,7 +60,9 @@ def forward_over_reverse(total: Total, at: Parameters, along: Parameters, x: Ten
 
     if len(next(iter(along.values()))) == 1:  # vmap over one vector costs more than none
         return _as_rows(derivative(_row(along, 0)))
-    return vmap(derivative)(along)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="There is a performance drop")  # vectors one by one, for some layers
+        return vmap(derivative)(along)
 
 
 def double_backward(total: Total, at: Parameters, along: Parameters, x: Tensor, y: Tensor) -> Parameters:
@@ -74,6 +79,7 @@ def double_backward(total: Total, at: Parameters, along: Parameters, x: Tensor, 
 class Hessian:
     r""":math:`v \mapsto Hv` with :math:`H = \nabla^2_\theta \frac1n \sum_i \ell(f_\theta(x_i), y_i)`, for rows of v.
 
+    By derivatives of the gradient (Pearlmutter, "Fast exact multiplication by the Hessian", 1994): H is never made.
     :math:`\theta` are the parameters that require a gradient, one after the other in the order of ``parameters()``.
     The model works in evaluation mode, with frozen batch-norm, and is in its own modes again after every product.
 
@@ -81,7 +87,8 @@ class Hessian:
     items or the vectors; where one chunk holds all items, what is the same for all vectors is computed only once.
     ``precision`` is that of float32 products on a GPU: ``"fp32"``, or ``"tf32"`` by choice. ``product`` is how:
     :func:`forward_over_reverse` or :func:`double_backward`; without it by quadratic forms
-    (:mod:`dissensus.diagnostics.forms`) where they are exact for the model, else by forward over reverse.
+    (:mod:`dissensus.diagnostics.forms`) where they are exact for the model, else by forward over reverse, and by double
+    backward where the model has no forward derivatives, as an LSTM.
 
     >>> model = nn.Linear(2, 1, bias=False)
     >>> x = np.array([[2.0, 0.0], [0.0, 1.0]], np.float32)
@@ -102,25 +109,27 @@ class Hessian:
         precision: str = "fp32",
         product: Product | None = None,
     ) -> None:
-        self.model = model
+        self.model = model = differentiable(as_model(model))
         self.device = device_of(model)
         self.precision = _precision(precision, self.device)
         self.parameters = {
             name: self._laid_out(value.detach()) for name, value in model.named_parameters() if value.requires_grad
         }
         self.dtype = _dtype(self.parameters)
-        self.inputs = _inputs(inputs, self.dtype)
+        self.inputs = as_inputs(model, inputs)
+        self.chunk = as_whole("chunk", chunk, least=1)
         classes = self._look()
         self.targets = _targets(targets, self.dtype, len(self.inputs), classes if loss is cross_entropy else None)
-        self.chunk = _whole("chunk", chunk)
         self.size = sum(value.numel() for value in self.parameters.values())
         self.products = 0
-        self._product, self._chosen, self._loss = product or forward_over_reverse, product is not None, loss
+        self._product, self._chosen = product or forward_over_reverse, product is not None
+        self._loss = _one_an_item(loss)
         self._kept: tuple[list[int], Point] | None = None
         _forward_mode()
 
     def __call__(self, vectors: Tensor) -> Tensor:
         """The products with ``vectors``, (vectors, size), in the same shape."""
+        vectors = self._rows(vectors)
         parts = self._whole_products if self._chosen or not self._forms_are_exact else self._products_by_forms
         result = torch.zeros_like(vectors)
         with self._looking():
@@ -134,6 +143,7 @@ class Hessian:
 
         On 500 images with the small CNN a form took about a third of the time of a product, on one core.
         """
+        vectors = self._rows(vectors)
         if not self._forms_are_exact:
             return torch.linalg.vecdot(vectors, self(vectors))
         along = self._split(vectors)
@@ -148,7 +158,36 @@ class Hessian:
     def _whole_products(self, along: Parameters, vectors: int) -> Iterator[Parameters]:
         """Chunk by chunk; with k vectors at once a chunk has a k-th of its items."""
         for x, y in self._chunks(max(1, self.chunk // vectors)):
-            yield self._product(self._total, self.parameters, along, x, y)
+            yield self._taken(along, x, y)
+
+    def _taken(self, along: Parameters, x: Tensor, y: Tensor) -> Parameters:
+        """Products on some items; by double backward from the first on that has no forward derivative."""
+        try:
+            return self._product(self._total, self.parameters, along, x, y)
+        except RuntimeError as error:
+            if isinstance(error, torch.OutOfMemoryError):
+                raise
+            if self._chosen or self._product is not forward_over_reverse:
+                raise InputError(f"{type(self.model).__name__} cannot be differentiated twice: {error}") from error
+        self._product = double_backward
+        self._refuse_lopsided()
+        return self._taken(along, x, y)
+
+    def _refuse_lopsided(self) -> None:
+        """An error unless :math:`u'Hv = v'Hu`: torch's second derivative of a weight norm is wrong (2.13)."""
+        x, y = next(self._chunks(min(LOOKED_AT, self.chunk)))
+        vectors = self._directions(2)
+        products = self._joined(self._taken(self._split(vectors), x, y))
+        here, there = torch.linalg.vecdot(vectors, products.flip(0))
+        if abs(here - there) > LOPSIDED * products.norm():
+            raise InputError(
+                f"torch differentiates {type(self.model).__name__} twice, but wrongly: its Hessian is not symmetric. "
+                "Weights that are computed from others, as by weight_norm, are made plain by remove_parametrizations."
+            )
+
+    def _directions(self, number: int) -> Tensor:
+        numbers = stream(0, "forms").standard_normal((number, self.size), np.float32)
+        return torch.from_numpy(numbers).to(self.device, self.dtype)
 
     def _products_by_forms(self, along: Parameters, vectors: int) -> Iterator[Parameters]:
         for point in self._points():
@@ -158,17 +197,18 @@ class Hessian:
     @cached_property
     def _forms_are_exact(self) -> bool:
         """Compared with a product on a few items: a model may do between its modules what its modules do not tell."""
-        x, y = next(self._chunks(LOOKED_AT))
-        numbers = stream(0, "forms").standard_normal((1, self.size), np.float32)
-        vector = torch.from_numpy(numbers).to(self.device, self.dtype)
+        x, y = next(self._chunks(min(LOOKED_AT, self.chunk)))
+        vector = self._directions(1)
         along = self._split(vector)
         with self._looking(), products_in("fp32", trying=False):
             try:
                 point = self._point(x, y)
-            except NotPlain:
+                told, form = self._joined(_as_rows(point.product(_row(along, 0)))), point.form(_row(along, 0))
+            except (NotPlain, RuntimeError) as error:  # the latter where torch has no such derivative
+                if isinstance(error, torch.OutOfMemoryError):
+                    raise
                 return False
-            told, form = self._joined(_as_rows(point.product(_row(along, 0)))), point.form(_row(along, 0))
-            truth = self._joined(self._product(self._total, self.parameters, along, x, y))
+            truth = self._joined(self._taken(along, x, y))
         differ = torch.stack([(form.value - (vector * truth).sum()).abs(), (told - truth).norm()])
         sizes = torch.stack([form.size, truth.norm() + form.size / vector.norm()])
         return bool((differ <= torch.finfo(self.dtype).eps ** 0.5 * sizes).all())
@@ -201,6 +241,11 @@ class Hessian:
         """A list like the parameters from a row of numbers."""
         return [part[0] for part in self._split(row[None]).values()]
 
+    def _rows(self, vectors: Tensor) -> Tensor:
+        if vectors.ndim != 2 or vectors.shape[1] != self.size:
+            raise InputError(f"vectors must have the shape (vectors, {self.size}), but have {tuple(vectors.shape)}.")
+        return vectors.detach().to(self.device, self.dtype)
+
     def _joined(self, rows: Parameters) -> Tensor:
         return torch.cat([rows[name].detach().flatten(1) for name in self.parameters], 1)
 
@@ -227,15 +272,10 @@ class Hessian:
 
     def _look(self) -> int:
         """An error unless the model is a function of an item, with logits as its output; their number."""
-        x = self.inputs[:LOOKED_AT].to(self.device)
+        x = self.inputs[: min(LOOKED_AT, max(2, self.chunk))].to(self.device)
         with evaluating(self.model), products_in("fp32", trying=False), torch.no_grad():
-            logits = self.model(x[:1])
-            if not isinstance(logits, Tensor) or logits.ndim != 2:
-                told = f"the shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else type(logits).__name__
-                raise InputError(
-                    f"the model must return (items, outputs), but returns {told} for one item. Wrap it in a module "
-                    "that returns its logits."
-                )
+            refuse_batch_statistics(self.model)
+            logits = rows(self.model(x), len(x))
             refuse_random(self.model, x)
         return logits.shape[1]
 
@@ -260,7 +300,8 @@ def hvp(
 ) -> list[Tensor]:
     r""":math:`Hv` for the mean loss over the items; ``vectors`` and the result are lists like the parameters.
 
-    The Hessian of softmax regression at zero weights is the covariance of the inputs times :math:`I/C - 11'/C^2`:
+    See :class:`Hessian` for the options and the method (Pearlmutter, 1994). The Hessian of softmax regression at zero
+    weights is :math:`(I/C - 11'/C^2) \otimes \frac1n \sum_i x_i x_i'`:
 
     >>> model = nn.Linear(1, 2, bias=False)
     >>> _ = nn.init.zeros_(model.weight)
@@ -282,15 +323,6 @@ def _dtype(parameters: Parameters) -> torch.dtype:
     return dtypes.pop()
 
 
-def _inputs(inputs: Array, dtype: torch.dtype) -> Tensor:
-    inputs = torch.as_tensor(inputs)
-    if not len(inputs):
-        raise InputError("inputs hold no items, so there is no loss to differentiate.")
-    if inputs.dtype == torch.uint8:
-        raise InputError("inputs are uint8; pass what the model takes: normalised, as floating-point numbers.")
-    return inputs.to(dtype) if inputs.is_floating_point() else inputs
-
-
 def _targets(targets: Array, dtype: torch.dtype, items: int, classes: int | None) -> Tensor:
     """Targets as a tensor; for the cross-entropy, which has ``classes``, they are classes or rows that sum to 1."""
     if callable(targets):
@@ -310,10 +342,19 @@ def _targets(targets: Array, dtype: torch.dtype, items: int, classes: int | None
     return targets.to(dtype) if targets.is_floating_point() else targets
 
 
-def _whole(name: str, value: int) -> int:
-    if isinstance(value, bool) or int(value) != value or value < 1:
-        raise InputError(f"{name} must be a whole number of at least 1, but is {value!r}.")
-    return int(value)
+def _one_an_item(loss: Loss) -> Loss:
+    """The loss, with an error where it is a mean already: the mean of means would be too small by the items."""
+
+    def checked(outputs: Tensor, targets: Tensor) -> Tensor:
+        each = loss(outputs, targets)
+        if each.shape != outputs.shape[:1]:
+            raise InputError(
+                f"loss must give one number an item, but gives the shape {tuple(each.shape)} for {len(outputs)} items. "
+                "Losses of torch do so with reduction='none', summed over whatever else they have."
+            )
+        return each
+
+    return checked
 
 
 def _precision(precision: str, device: torch.device) -> str:
@@ -350,10 +391,23 @@ def products_in(precision: str, *, trying: bool = True) -> Iterator[None]:
 
     ``trying``: cuDNN tries its algorithms for every new shape, which pays where a shape comes again and again.
     """
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    try:
-        with torch.backends.cudnn.flags(enabled=True, benchmark=trying, allow_tf32=precision == "tf32"):
-            yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
+    with ExitStack() as stack:
+        for where, name, value in [*_settings(precision), (torch.backends.cudnn, "benchmark", trying)]:
+            stack.callback(_set_again, where, name, getattr(where, name))
+            setattr(where, name, value)
+        yield
+
+
+def _settings(precision: str) -> list[tuple[Any, str, Any]]:
+    """Where torch is told. Since 2.9 a product has a setting of its own; the older ones cannot be read beside those."""
+    products = [torch.backends.cuda.matmul, *(getattr(torch.backends.cudnn, name, None) for name in ("conv", "rnn"))]
+    if all(hasattr(product, "fp32_precision") for product in products):
+        return [(product, "fp32_precision", "tf32" if precision == "tf32" else "ieee") for product in products]
+    return [(where, "allow_tf32", precision == "tf32") for where in (torch.backends.cuda.matmul, torch.backends.cudnn)]
+
+
+def _set_again(where: Any, name: str, value: Any) -> None:
+    if name == "fp32_precision":
+        setattr(where, name, "none")  # as torch.backends.fp32_precision says, if that is what it was
+    if getattr(where, name) != value:
+        setattr(where, name, value)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from dissensus.base.errors import InputError
 from dissensus.base.streams import stream
 from dissensus.diagnostics.hvp import Array, Hessian, Options
+from dissensus.metrics.checks import as_whole
 
 Operator: TypeAlias = Callable[[Tensor], Tensor]  # rows of vectors to rows of products
 
@@ -52,15 +53,16 @@ def top_eigenvalue(
 ) -> Eigenvalue:
     r"""The largest eigenvalue :math:`\lambda_{\max}` of the Hessian of the mean loss: the sharpness of a minimum.
 
-    Largest, not largest in size: a dominant negative eigenvalue, at a saddle, is not returned. See
-    :func:`top_eigenvalues` for the method and :class:`~dissensus.diagnostics.Hessian` for ``options``.
+    :math:`\max_v v'Hv / v'v` (Keskar et al., 2017, and many since). Largest, not largest in size: a dominant negative
+    eigenvalue, at a saddle, is not returned. See :func:`top_eigenvalues` for the method (Lanczos, 1950) and
+    :class:`~dissensus.diagnostics.Hessian` for ``options``.
 
     >>> model = nn.Linear(2, 1, bias=False)
-    >>> x = np.array([[2.0, 0.0], [0.0, 1.0]], np.float32)
-    >>> squared = lambda outputs, targets: (outputs - targets).square().sum(1)
-    >>> top = top_eigenvalue(model, x, x[:, :1], loss=squared)  # of (2 / n) x'x = diag(4, 1)
+    >>> x, bent = np.eye(2, dtype=np.float32), np.array([[-10.0], [4.0]], np.float32)
+    >>> saddle = lambda outputs, targets: (targets * outputs**2).sum(1) / 2
+    >>> top = top_eigenvalue(model, x, bent, loss=saddle)  # of diag(-5, 2), the mean over two items
     >>> round(top.value, 4), top.products
-    (4.0, 2)
+    (2.0, 2)
     """
     hessian = Hessian(model, inputs, targets, **options)
     return first(krylov(hessian, start(hessian, seed), 1, tolerance, most), tolerance)
@@ -92,8 +94,10 @@ def top_eigenvalues(
     array([4., 1.])
     """
     hessian = Hessian(model, inputs, targets, **options)
-    if not 1 <= k <= hessian.size:
+    if not 1 <= as_whole("k", k, least=0) <= hessian.size:
         raise InputError(f"k must lie in 1 to {hessian.size}, the number of parameters, but is {k}.")
+    if most < k:
+        raise InputError(f"most must be at least k, since every eigenvalue takes a product, but {most} is below {k}.")
     return krylov(hessian, start(hessian, seed), k, tolerance, most).eigenvalues(k, tolerance)
 
 
@@ -120,6 +124,9 @@ class Krylov:
 
 def krylov(operator: Operator, vector: Tensor, k: int, tolerance: float, most: int) -> Krylov:
     """Lanczos from ``vector`` until the first ``k`` eigenvalues pass the residual test, or ``most`` products."""
+    most = as_whole("most", most, least=1)
+    if not tolerance >= 0:
+        raise InputError(f"tolerance must be 0 or a positive number, but is {tolerance!r}.")
     basis: list[Tensor] = []
     diagonal: list[float] = []
     beside: list[float] = []

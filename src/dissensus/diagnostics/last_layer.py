@@ -11,9 +11,11 @@ from torch import Tensor, nn
 
 from dissensus.base.arrays import as_matrix, same_length
 from dissensus.base.errors import InputError
+from dissensus.diagnostics.given import as_inputs, as_model
 from dissensus.diagnostics.gradient_variance import GradientVariance, against_entropy
 from dissensus.evaluation.predict import device_of, evaluating
 from dissensus.metrics import softmax
+from dissensus.metrics.checks import as_whole
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,11 @@ class LastLayer:
 
 
 def last_layer(model: nn.Module, inputs: Tensor | NDArray, *, chunk: int = 500) -> LastLayer:
-    """Features and logits in one pass, in evaluation mode, for any model that ends in an ``nn.Linear``.
+    r"""Features h and logits :math:`z = Wh + b` in one pass, in evaluation mode, for any model that ends in an
+    ``nn.Linear``.
 
-    The layer is found by what it does, not by its name: it is the one whose output the model returns.
+    The layer is found by what it does, not by its name: it is the one whose output the model returns. Its features are
+    what CKA (Kornblith et al., 2019), KNN (Sun et al., 2022) and the gradient variance are computed from.
 
     >>> body = nn.Sequential(nn.Linear(4, 7), nn.ReLU(), nn.Linear(7, 3))
     >>> found = last_layer(body, np.zeros((5, 4), np.float32))
@@ -38,12 +42,11 @@ def last_layer(model: nn.Module, inputs: Tensor | NDArray, *, chunk: int = 500) 
     >>> bool(np.allclose(again, found.logits))
     True
     """
-    if not len(inputs):
-        raise InputError("inputs hold no items, so there is nothing to look at.")
-    device = device_of(model)
+    model = as_model(model)
+    inputs, device = as_inputs(model, inputs), device_of(model)
     features, logits = [], []
     with evaluating(model), torch.no_grad():
-        for x in torch.as_tensor(inputs).split(chunk):
+        for x in inputs.split(as_whole("chunk", chunk, least=1)):
             entered, left, layer = _pass(model, x.to(device))
             features.append(entered.float().cpu())
             logits.append(left.float().cpu())
@@ -59,12 +62,16 @@ def gradient_variance_of(
     seed: int = 0,
     chunk: int = 500,
 ) -> GradientVariance:
-    """:func:`~dissensus.diagnostics.gradient_variance.against_entropy` for the last layer of a model.
+    r""":func:`~dissensus.diagnostics.gradient_variance.against_entropy` for the last layer of a model.
+
+    With what enters it, h, the variance of an item is :math:`(1 - \lVert p \rVert^2)(\lVert h \rVert^2 + 1)`
+    (arXiv 2605.20642).
 
     >>> human = np.array([[1.0, 0.0], [0.6, 0.4], [0.5, 0.5]])
     >>> gradient_variance_of(nn.Linear(4, 2), np.zeros((3, 4), np.float32), human).exact.round(2)
     array([0.  , 0.48, 0.5 ])
     """
+    inputs = as_inputs(as_model(model), inputs)
     same_length(inputs=inputs, human=as_matrix("human", human))
     last = last_layer(model, inputs, chunk=chunk)
     return against_entropy(last.features, softmax(last.logits), human, bias=last.bias, draws=draws, seed=seed)

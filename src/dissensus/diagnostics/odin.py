@@ -9,8 +9,10 @@ from torch import Tensor, nn
 
 from dissensus.base.arrays import PerItem
 from dissensus.base.errors import InputError
-from dissensus.evaluation.predict import device_of, evaluating
+from dissensus.diagnostics.given import as_inputs, as_model, differentiable
+from dissensus.evaluation.predict import device_of, evaluating, rows
 from dissensus.metrics import softmax
+from dissensus.metrics.checks import as_whole
 
 
 def odin(
@@ -38,13 +40,13 @@ def odin(
     """
     if not 0 <= epsilon < np.inf:
         raise InputError(f"epsilon must be 0 or a positive number, but it is {epsilon!r}.")
-    if not len(inputs):
-        raise InputError("inputs hold no items, so there is nothing to score.")
-    device = device_of(model)
+    model = differentiable(as_model(model))
+    inputs, device = as_inputs(model, inputs), device_of(model)
+    if not inputs.is_floating_point():
+        raise InputError(f"inputs are {inputs.dtype}: ODIN takes a small step from each, and whole numbers have none.")
+    chunks = inputs.split(as_whole("chunk", chunk, least=1))
     with evaluating(model):
-        logits = [
-            _after_the_step(model, x.to(device), temperature, epsilon) for x in torch.as_tensor(inputs).split(chunk)
-        ]
+        logits = [_after_the_step(model, x.to(device), temperature, epsilon) for x in chunks]
     # In float64: at T = 1000 all probabilities are 1 / C to a few digits, and float32 would make ties of some.
     return softmax(torch.cat(logits).double().cpu().numpy(), temperature).max(1)
 
@@ -52,7 +54,7 @@ def odin(
 def _after_the_step(model: nn.Module, x: Tensor, temperature: float, epsilon: float) -> Tensor:
     x = x.detach().requires_grad_()
     with torch.enable_grad():
-        confidence = torch.log_softmax(model(x) / temperature, 1).amax(1).sum()
+        confidence = torch.log_softmax(rows(model(x), len(x)) / temperature, 1).amax(1).sum()
         (towards,) = torch.autograd.grad(confidence, x)
     with torch.no_grad():
         return model(x + epsilon * towards.sign())

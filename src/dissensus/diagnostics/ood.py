@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dissensus.base.arrays import PerItem, as_matrix
 from dissensus.base.errors import InputError
 from dissensus.metrics import entropy, softmax
-from dissensus.metrics.checks import as_logits
+from dissensus.metrics.checks import as_logits, as_whole
 
 _BLOCK = 1 << 22  # distances at once: 32 MB
 
@@ -43,7 +43,8 @@ def msp(logits: ArrayLike) -> PerItem:
 
 
 def entropy_score(logits: ArrayLike) -> PerItem:
-    r"""Entropy of the prediction with its sign turned, :math:`\sum_k q_{ik} \log q_{ik}`.
+    r"""Entropy of the prediction with its sign turned, :math:`\sum_k q_{ik} \log q_{ik}` (Lakshminarayanan et al.,
+    NeurIPS 2017).
 
     >>> entropy_score([[0.0, 0.0], [30.0, 0.0]]).round(4) + 0.0
     array([-0.6931,  0.    ])
@@ -52,7 +53,7 @@ def entropy_score(logits: ArrayLike) -> PerItem:
 
 
 def margin(logits: ArrayLike) -> PerItem:
-    r"""The largest logit less the second one, :math:`z_{i(1)} - z_{i(2)}`.
+    r"""The largest logit less the second one, :math:`z_{i(1)} - z_{i(2)}` (table 7 of arXiv 2605.20642).
 
     >>> margin([[0.0, 5.0, 3.0]])
     array([2.])
@@ -77,7 +78,7 @@ def knn(features: ArrayLike, bank: ArrayLike, k: int = 50) -> PerItem:
     f, g = _of_length_one("features", features), _of_length_one("bank", bank)
     if f.shape[1] != g.shape[1]:
         raise InputError(f"features have {f.shape[1]} columns, but those of the bank have {g.shape[1]}.")
-    if not 1 <= k <= len(g):
+    if not 1 <= as_whole("k", k, least=0) <= len(g):
         raise InputError(f"k must lie in 1 to {len(g)}, the items of the bank, but it is {k!r}.")
     scores = np.empty(len(f))
     step = max(1, _BLOCK // len(g))
@@ -107,8 +108,9 @@ def separation(inside: ArrayLike, outside: ArrayLike) -> Separation:
     share of outside items below inside item :math:`i` and :math:`w_j` that of inside items above outside item
     :math:`j`, :math:`\sqrt{\mathrm{var}(v) / m + \mathrm{var}(w) / n}`.
 
-    >>> separation([0.9, 0.8, 0.7], [0.1, 0.8, 0.3]).auroc.__round__(4)
-    0.8333
+    >>> found = separation([0.9, 0.8, 0.7], [0.1, 0.8, 0.3])  # 1, 5/6, 2/3 of those outside are lower; 1, 1/2, 1 higher
+    >>> round(found.auroc, 4), round(found.auroc_se**2, 4)  # (1/36 + 1/12) / 3
+    (0.8333, 0.037)
     """
     above, below = _placed(inside, outside)
     error = np.sqrt(sum(np.var(part, ddof=1) / len(part) if len(part) > 1 else np.nan for part in (above, below)))
@@ -124,7 +126,7 @@ def separation(inside: ArrayLike, outside: ArrayLike) -> Separation:
 
 def auroc(inside: ArrayLike, outside: ArrayLike) -> float:
     r"""The chance that an inside item scores higher than an outside one, ties counting half:
-    :math:`P(s_i > s_j) + \tfrac12 P(s_i = s_j)`, the area under the ROC curve.
+    :math:`P(s_i > s_j) + \tfrac12 P(s_i = s_j)`, the area under the ROC curve (Hanley & McNeil, 1982).
 
     >>> auroc([2, 3], [1, 2])
     0.875
@@ -136,8 +138,9 @@ def auroc(inside: ArrayLike, outside: ArrayLike) -> float:
 def aupr(inside: ArrayLike, outside: ArrayLike) -> float:
     r"""Average precision :math:`\sum_t (R_t - R_{t-1}) P_t` over the distinct scores, inside items being the positives.
 
-    Items with equal scores come in together, so their order cannot matter. Unlike AUROC it depends on how many items
-    there are on either side.
+    With recall R and precision P; not interpolated, which would be too high (Davis & Goadrich, 2006). Items with equal
+    scores come in together, so their order cannot matter. Unlike AUROC it depends on how many items there are on either
+    side.
 
     >>> round(aupr([2, 3], [1, 2]), 4)  # 3 first: all right; then a tie of one each
     0.8333
@@ -149,7 +152,7 @@ def aupr(inside: ArrayLike, outside: ArrayLike) -> float:
 
 def fpr_at_95(inside: ArrayLike, outside: ArrayLike) -> float:
     r"""The share of outside items that are let in by the highest threshold that lets 95 % of the inside items in:
-    :math:`P(s_j \ge t)` with :math:`t = \max \{t : P(s_i \ge t) \ge .95\}`.
+    :math:`P(s_j \ge t)` with :math:`t = \max \{t : P(s_i \ge t) \ge .95\}` (Liang et al., 2018).
 
     >>> fpr_at_95(inside=range(100), outside=[3, 4, 5, 6])  # 5 and above come in
     0.5

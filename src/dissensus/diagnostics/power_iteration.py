@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from dissensus.diagnostics.hvp import Array, Hessian, Options
 from dissensus.diagnostics.lanczos import Eigenvalue, Operator, start
+from dissensus.metrics.checks import as_whole
 
 
 def power_iteration(
@@ -28,11 +29,15 @@ def power_iteration(
     it. Where a negative eigenvalue is the largest in size, it is found instead.
 
     >>> import numpy as np
-    >>> model = nn.Linear(2, 1, bias=False)
-    >>> x = np.array([[2.0, 0.0], [0.0, 1.0]], np.float32)
-    >>> squared = lambda outputs, targets: (outputs - targets).square().sum(1)
-    >>> round(power_iteration(model, x, x[:, :1], loss=squared).value, 2)
-    4.0
+    >>> model = nn.Linear(200, 1, bias=False)
+    >>> x, bent = np.eye(200, dtype=np.float32), np.linspace(0, 200, 200, dtype=np.float32)[:, None]
+    >>> square = lambda outputs, targets: (targets * outputs**2).sum(1) / 2
+    >>> found = power_iteration(model, x, bent, loss=square)  # of a diagonal from 0 to 1
+    >>> found.converged, found.value < 0.99, found.residual > 0.01  # it says that it is there
+    (True, True, True)
+    >>> bent[0] = -400  # and of one with -2
+    >>> round(power_iteration(model, x, bent, loss=square).value, 2)
+    -2.0
     """
     hessian = Hessian(model, inputs, targets, **options)
     return iterated(hessian, start(hessian, seed), tolerance, most)
@@ -41,7 +46,7 @@ def power_iteration(
 def iterated(operator: Operator, vector: Tensor, tolerance: float, most: int) -> Eigenvalue:
     """Power iteration from ``vector``; ``converged`` says that the rule stopped it, not that the value is right."""
     before = None
-    for products in range(1, most + 1):
+    for products in range(1, as_whole("most", most, least=1) + 1):
         vector = vector / vector.norm()
         product = operator(vector[None])[0]
         value = float(vector @ product)

@@ -16,8 +16,8 @@ def proposition_deviation(probs: ArrayLike, human: ArrayLike) -> float:
               \mathrm{Cov}\,g = \mathrm{diag}(p) - pp^\top, \quad
               \mathbb{E}\lVert q - e_y \rVert^2 = \lVert q - p \rVert^2 + 1 - \lVert p \rVert^2
 
-    with the gradient in the logits :math:`g = q - e_y`. NaN where a class that somebody chose has probability 0, since
-    then the first is :math:`\infty = \infty`.
+    with the gradient in the logits :math:`g = q - e_y` (Proposition 1 of arXiv 2605.20642). NaN where a class that
+    somebody chose has probability 0, since then the first is :math:`\infty = \infty`.
 
     >>> proposition_deviation([[0.7, 0.2, 0.1]], [[0.5, 0.5, 0.0]]) < 1e-15
     True

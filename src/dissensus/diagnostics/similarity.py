@@ -71,9 +71,11 @@ class Similarity:
 
 
 def similarity_over_seeds(features: Sequence[ArrayLike], items: Sequence[ArrayLike]) -> list[Similarity]:
-    """Both CKAs for every pair of models, each on the items that are in both lists of ids.
+    r"""Both CKAs for every pair of models, each on the items that are in both lists of ids.
 
-    ``items[m]`` are the ids of the rows of ``features[m]``: seeds with splits of their own share only some items.
+    :math:`\mathrm{CKA}(X_S, Y_S)` with the rows of the shared items S, since what either model was trained on says
+    other things (Kornblith et al., 2019, compare seeds on one test set). ``items[m]`` are the ids of the rows of
+    ``features[m]``: seeds with splits of their own share only some items.
 
     >>> x = np.random.default_rng(0).normal(size=(9, 2))
     >>> (pair,) = similarity_over_seeds([x[:7], -x[2:]], items=[range(7), range(2, 9)])

@@ -14,6 +14,7 @@ from dissensus.base.errors import InputError
 from dissensus.base.streams import bits
 from dissensus.diagnostics.hvp import Array, Hessian, Options
 from dissensus.diagnostics.lanczos import Krylov, krylov, start
+from dissensus.metrics.checks import as_whole
 
 TOGETHER = 10  # probes a pass: they share one gradient
 
@@ -76,7 +77,7 @@ def deflated_trace(
     (6.0, True, 6)
     """
     hessian = Hessian(model, inputs, targets, **options)
-    if not 1 <= rank <= hessian.size:
+    if not 1 <= as_whole("rank", rank, least=0) <= hessian.size:
         raise InputError(f"rank must lie in 1 to {hessian.size}, the number of parameters, but is {rank}.")
     space = krylov(hessian, start(hessian, seed), rank, 0.0, rank)
     values = probed(hessian, probes, seed, space)
@@ -95,8 +96,7 @@ def probed(hessian: Hessian, probes: int, seed: int, outside: Krylov | None = No
     r"""One form a probe serves both: :math:`w'Hw = z'Hz - 2 c'd + c'Tc` for :math:`w = z - Qc`, with :math:`c = Q'z`,
     :math:`T = Q'HQ`, and :math:`d = Q'Hz = Tc + e_m r'z`, since Lanczos leaves :math:`HQ = QT + r e_m'`.
     """
-    if isinstance(probes, bool) or int(probes) != probes or probes < 2:
-        raise InputError(f"probes must be a whole number of at least 2, for a standard error, but is {probes!r}.")
+    probes = as_whole("probes", probes, least=2)  # one has no standard error
     plain, rest = [], []
     for low in range(0, probes, TOGETHER):
         z = torch.stack([signs(hessian, seed, probe) for probe in range(low, min(low + TOGETHER, probes))])

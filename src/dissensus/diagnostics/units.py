@@ -18,9 +18,11 @@ _NORM = ("weight", "bias", "running_mean", "running_var")
 
 
 def unit_groups(model: nn.Module) -> list[Group]:
-    """The groups of units of an ``MLP``, ``SmallCNN`` or ``ResNet18``.
+    r"""The groups of units of an ``MLP``, ``SmallCNN`` or ``ResNet18``.
 
-    For another model write them down: one list for each set of units, with every axis that numbers them.
+    A permutation P of a group turns every :math:`W` that puts its units out into :math:`PW`, and every one that takes
+    them in into :math:`WP^\top`; what is added up shares one P (Ainsworth et al., "Git Re-Basin", 2023). For another
+    model write them down: one list for each set of units, with every axis that numbers them.
 
     >>> for group in unit_groups(MLP((5,), 3, layers=2)):
     ...     print(group)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,7 +27,24 @@ def predict(
     >>> predict(nn.Linear(4, 3), np.zeros((5, 4), np.float32)).shape
     (5, 3)
     """
-    return _through(model, model, inputs, prepare, batch_size)
+    return _through(model, lambda x: rows(model(x), len(x)), inputs, prepare, batch_size)
+
+
+def rows(outputs: Any, items: int) -> Tensor:
+    """What a model returned, if it is one row of logits an item.
+
+    >>> rows({"logits": torch.zeros(5, 3)}, items=5)
+    Traceback (most recent call last):
+    dissensus.base.errors.InputError: the model must return (items, outputs), but returns a dict for 5 items. Wrap it in
+    a module that returns its logits.
+    """
+    if isinstance(outputs, Tensor) and outputs.ndim == 2 and len(outputs) == items:
+        return outputs
+    told = f"the shape {tuple(outputs.shape)}" if isinstance(outputs, Tensor) else f"a {type(outputs).__name__}"
+    raise InputError(
+        f"the model must return (items, outputs), but returns {told} for {items} items. Wrap it in a module that "
+        "returns its logits."
+    )
 
 
 def penultimate(
