@@ -94,7 +94,7 @@ def test_a_single_vote_that_is_not_as_published_is_damage(real, tmp_path):
     np.testing.assert_array_equal(read_counts(tmp_path / "cifar10h-counts.npy"), counts)  # as small numbers, too
     counts[4321, 3] += 1
     np.save(tmp_path / "cifar10h-counts.npy", counts)
-    with pytest.raises(InputError, match=r"cifar10h-counts.npy is damaged: its votes are not those that were published"):
+    with pytest.raises(InputError, match=r"counts.npy is damaged: its votes are not those that were published"):
         read_counts(tmp_path / "cifar10h-counts.npy")
 
 
