@@ -8,7 +8,8 @@ The job is the same for all: CIFAR-10H, 8,000 images with soft labels, ResNet-18
 cosine over 200 epochs, batches of 128 and the tail of 64, crop and flip, and the soft NLL of 2,000 held-out images
 after every epoch. Each peer comes twice: as its documentation has it, and tuned: with everything that a good user
 switches on without writing an engine (bf16, channels_last, torch.compile, fused SGD, a worker a core that stays, pinned
-memory, no waiting for the GPU in a step).
+memory, no waiting for the GPU in a step). Plain PyTorch comes a third time, tuned and with torch.compile's own CUDA
+graphs (mode "reduce-overhead"), which may record anew in every step, so both are measured.
 
 Every measurement is a process of its own; peers take turns. The first epoch warms up, the others are measured, each
 with its evaluation. The cold start is all the rest: imports, data, workers, compilation (with no cache to help it in
@@ -44,6 +45,7 @@ STARTED = time.perf_counter()  # nothing large is imported yet: the cold start c
 MODULES = {
     "plain": "peers_plain.plain",
     "plain-tuned": "peers_plain.plain_tuned",
+    "plain-graphs": "peers_plain.plain_graphs",
     "lightning": "peers_lightning.lightning",
     "lightning-tuned": "peers_lightning.lightning_tuned",
     "hf": "peers_hf.hf",
@@ -105,6 +107,7 @@ def measure(peer: str, epochs: int, tiny: bool, cache: Path, limit: float) -> di
         **json.loads(done.stdout.splitlines()[-1]),
         "process_s": round(time.perf_counter() - started, 2),
         "load_before": round(load, 2),
+        "commit": environment(())["commit"],  # others in the file may be of an earlier one
     }
 
 

@@ -81,10 +81,10 @@ class Job:
             shape = self.images.shape[1:]
             return ResNet18(shape, self.votes.n_classes, width=8 if self.tiny else 64)
 
-    def compile(self, model: nn.Module) -> nn.Module:
-        """``torch.compile`` in its default mode, with fixed sizes (128, the tail, the held-out batch)."""
+    def compile(self, model: nn.Module, mode: str = "default") -> nn.Module:
+        """``torch.compile`` with fixed sizes (128, the tail, the held-out batch)."""
         if not self.tiny:
-            model.compile(dynamic=False)
+            model.compile(dynamic=False, mode=mode)
         return model
 
     def as_documented(self, train: bool) -> Items:

@@ -138,14 +138,24 @@ def asked_for(
 
 
 def find(runs: Iterable[Measured], asked: Mapping[Key, dict[str, Any]]) -> dict[Key, Measured]:
-    """The run of every plan that was asked for; those that are missing are named, and end the program."""
+    """The run of every plan that was asked for; those that are missing are named, and end the program.
+
+    So are those that were made twice, under one plan that says how the convolutions begin and one that leaves it to the
+    version of the model.
+    """
     found: dict[Key, Measured] = {}
-    data = set()
+    data, twice = set(), set()
     for run in runs:
         plan = Plan.from_dict(run.plan)
-        if asked.get(key_of(plan)) == _without_data(plan):
-            found[key_of(plan)] = run
+        if asked.get(key := key_of(plan)) == _without_data(plan):
+            if found.setdefault(key, run).last_logits != run.last_logits:
+                twice.add(key)
             data.add((plan.data.votes, plan.data.inputs))
+    if twice:
+        raise SystemExit(
+            f"{len(twice)} of {len(asked)} runs are there twice, with other numbers. Give one source of each:\n"
+            + "\n".join(_told(key) for key in asked if key in twice)
+        )
     if missing := [key for key in asked if key not in found]:
         raise SystemExit(f"{len(missing)} of {len(asked)} runs are missing:\n" + "\n".join(map(_told, missing)))
     if len(data) > 1:

@@ -19,6 +19,7 @@ LADDER = ("loader", "host", "resident", "channels_last", "bf16", "graph", "compi
 PEERS = {
     "plain": "plain PyTorch, as documented",
     "plain-tuned": "plain PyTorch, tuned",
+    "plain-graphs": "plain PyTorch, tuned, with its CUDA graphs",
     "lightning": "Lightning, as documented",
     "lightning-tuned": "Lightning, tuned",
     "hf": "Hugging Face Trainer, as documented",

@@ -126,6 +126,7 @@ def test_plain_is_measured_once_and_a_second_call_finds_it_done(tmp_path: Path) 
     told = json.loads(out.read_text())["result"]
     assert told["peers"]["plain"]["measured_epochs"] == 1
     assert told["peers"]["plain"]["faults"] == []
+    assert "commit" in told["measured"]["plain"][0]
     again = run("--peers", "plain", "--epochs", "1", "--out", str(out))
     assert (again.returncode, again.stdout) == (0, "")
     other = run("--peers", "plain", "--epochs", "2", "--out", str(out))
@@ -141,6 +142,7 @@ def test_unknown_peers_are_named() -> None:
     ("peer", "package"),
     [
         ("plain-tuned", "torch"),
+        ("plain-graphs", "torch"),
         ("hf", "accelerate"),
         ("hf-tuned", "accelerate"),
         ("lightning", "lightning"),

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from dissensus.cli.deadline import deadline_of
 from dissensus.records import RunStore
 
 OWN = ("--votes", "labels.csv", "--inputs", "features.npy")
@@ -119,6 +120,26 @@ def test_a_comparison_out_of_budget_judges_nothing(run, own_data):
     code, _, err = run(*arguments, "--budget", "9 minutes")
     assert code == 2
     assert "InputError: a budget is a span of time, such as 9m, 90s, 1h30m or 540 (seconds), but is '9 minutes'." in err
+
+
+def test_a_page_that_the_budget_has_no_time_for_is_left_to_the_next_call(run, own_data, monkeypatch):
+    monkeypatch.setattr("dissensus.cli.compare.PAGE", 1e6)
+    arguments = ("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+    code, out, err = run(*arguments, "--budget", "1h")
+    assert (code, out) == (3, "")
+    assert err.splitlines()[-1] == (
+        "All 2 runs are done, but the budget leaves no time for the page. The same command writes it."
+    )
+    assert not (own_data / "report").exists()
+    code, _, err = run(*arguments, "--budget", "1h")
+    assert code == 0, err
+    assert (own_data / "report" / "index.html").exists()
+
+
+def test_a_budget_counts_the_end_of_the_process():
+    short, long = deadline_of("10s"), deadline_of("9m")
+    assert short.end - short.began == pytest.approx(9)
+    assert long.end - long.began == pytest.approx(538)
 
 
 def test_lack_of_gpu_memory_is_noted(run, own_data, monkeypatch):

@@ -85,3 +85,13 @@ def test_nothing_to_look_at_is_told(run, arguments, message):
     code, _, err = run(*arguments)
     assert code == 2
     assert message in err
+
+
+def test_data_that_are_not_found_from_another_folder_are_told_as_they_were_given(run, own_data, monkeypatch):
+    assert run("train", *OWN, "--epochs", "1", "--save-model", "-q")[0] == 0
+    (own_data / "elsewhere").mkdir()
+    monkeypatch.chdir(own_data / "elsewhere")
+    code, _, err = run("diagnose", "--store", "../runs", "-q")
+    assert code == 2
+    assert "cannot be read again: labels.csv does not exist" in err
+    assert "given as labels.csv and features.npy: give this command in the folder where the run was made" in err

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dissensus.datasets import cifar
+from dissensus.datasets import cifar, cifar10h
 
 REAL = os.environ.get("DISSENSUS_DATA")
 ITEMS = 30  # in a small batch
@@ -79,9 +79,11 @@ def rng():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty data folder in which batches are small."""
+    """An empty data folder in which batches are small, and not those that were published."""
     monkeypatch.setenv("DISSENSUS_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(cifar, "ITEMS", ITEMS)
+    monkeypatch.setattr(cifar, "CONTENT", {})
+    monkeypatch.setattr(cifar10h, "CONTENT", "")
     return tmp_path / "data"
 
 

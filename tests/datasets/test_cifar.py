@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,35 @@ def test_a_cut_off_batch(write, batch):
     path.write_bytes(path.read_bytes()[:-1000])
     with pytest.raises(InputError, match="test_batch is damaged or cut off"):
         read_batch(path)
+
+
+def content(batch):
+    return hashlib.sha256(batch["data"].tobytes() + bytes(batch["labels"])).hexdigest()
+
+
+@pytest.mark.parametrize("change", [lambda b: b["data"].__setitem__((29, 3071), 7), lambda b: b["labels"].reverse()])
+def test_a_pixel_or_label_that_is_not_as_published_is_damage(write, batch, monkeypatch, change):
+    batch["data"][29, 3071] = 6
+    monkeypatch.setattr(cifar, "CONTENT", {"test_batch": content(batch)})
+    read_batch(write(batch))
+    change(batch)
+    with pytest.raises(InputError, match=r"test_batch is damaged: its images or labels are not as published. Remove"):
+        read_batch(write(batch))
+
+
+def test_another_batch_under_the_name_of_one_is_told(write, rng, batch, batch_of, monkeypatch):
+    other = batch_of(rng)
+    monkeypatch.setattr(cifar, "CONTENT", {"test_batch": content(batch), "data_batch_4": content(other)})
+    with pytest.raises(InputError, match=r"test_batch holds the content of data_batch_4. Remove it"):
+        read_batch(write(other))
+
+
+def test_zeros_in_the_real_images_are_damage(real, tmp_path):
+    damaged = bytearray(real(cifar.TEST).read_bytes())
+    damaged[15_000_000:15_004_096] = bytes(4096)
+    (tmp_path / "test_batch").write_bytes(damaged)
+    with pytest.raises(InputError, match="test_batch is damaged"):
+        read_batch(tmp_path / "test_batch")
 
 
 def test_the_real_test_images(real):

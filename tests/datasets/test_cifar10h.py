@@ -88,6 +88,16 @@ def test_a_damaged_head(counts, folder, shape):
         read_counts(folder / COUNTS)
 
 
+def test_a_single_vote_that_is_not_as_published_is_damage(real, tmp_path):
+    counts = np.load(real(COUNTS))
+    np.save(tmp_path / "cifar10h-counts.npy", counts.astype(np.int16))
+    np.testing.assert_array_equal(read_counts(tmp_path / "cifar10h-counts.npy"), counts)  # as small numbers, too
+    counts[4321, 3] += 1
+    np.save(tmp_path / "cifar10h-counts.npy", counts)
+    with pytest.raises(InputError, match=r"counts.npy is damaged: its votes are not those that were published"):
+        read_counts(tmp_path / "cifar10h-counts.npy")
+
+
 def test_objects_are_not_unpickled(counts, folder):
     np.save(folder / COUNTS, counts.astype(object), allow_pickle=True)
     with pytest.raises(InputError, match=r"cifar10h-counts.npy is damaged or no .npy file \(Object arrays cannot"):

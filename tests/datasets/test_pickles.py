@@ -154,9 +154,26 @@ def test_numpys_own_types_cannot_be_changed(tmp_path):
     """dtype("i8") is one object for the whole process; a state given to it would turn every array's bytes around."""
     code = b"\x80\x02}U\x01xcnumpy\ndtype\n(U\x02i8tR(K\x03U\x01>NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tbs."
     (tmp_path / "evil").write_bytes(code)
-    read_pickle(tmp_path / "evil")
+    with pytest.raises(InputError, match="a part of an array where none belongs"):
+        read_pickle(tmp_path / "evil")
     assert np.dtype("i8").byteorder == "="
     assert np.array([1]).tobytes() == struct.pack("=q", 1)
+
+
+@pytest.mark.parametrize("value", [b"cnumpy\nndarray\n", b"](cnumpy\nndarray\n(tRe", b"cnumpy\ndtype\n(U\x02i8tR"])
+def test_no_stand_in_comes_out(tmp_path, value):
+    (tmp_path / "evil").write_bytes(b"\x80\x02}U\x01x" + value + b"s.")
+    with pytest.raises(InputError, match="a part of an array where none belongs"):
+        read_pickle(tmp_path / "evil")
+
+
+@pytest.mark.parametrize("order", [b"3,", b"O,", b"(2,)"])
+def test_a_byte_order_is_no_place_for_another_type(tmp_path, order, python2_pickle):
+    whole = python2_pickle({"data": np.arange(6, dtype=np.uint8)})
+    assert b"(K\x03U\x01|" in whole
+    (tmp_path / "evil").write_bytes(whole.replace(b"(K\x03U\x01|", b"(K\x03U" + bytes([len(order)]) + order))
+    with pytest.raises(InputError, match="an array with the byte order"):
+        read_pickle(tmp_path / "evil")
 
 
 def test_tensors_are_refused(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.experiment import Event
-from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, seconds_of, until_signal
+from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, pace_saved, seconds_of, until_signal
 from dissensus.records import RunStore, write_run
 
 
@@ -97,9 +97,17 @@ def test_a_store_knows_how_long_runs_take_on_a_device(plan, tmp_path):
 
 def test_a_checkpoint_that_cannot_be_read_has_no_epochs(tmp_path):
     path = tmp_path / "checkpoint.safetensors"
-    assert epochs_saved(path) == 0
+    assert (epochs_saved(path), pace_saved(path)) == (0, None)
     path.write_bytes(b"\x00" * 20)
-    assert epochs_saved(path) == 0
+    assert (epochs_saved(path), pace_saved(path)) == (0, None)
+
+
+def test_a_checkpoint_knows_its_epochs_and_their_pace(tmp_path):
+    from dissensus.training.checkpoint import Saved, save
+
+    path = tmp_path / "checkpoint.safetensors"
+    save(path, Saved({}, [{"epoch": n, "seconds": seconds} for n, seconds in enumerate((9.0, 2.0, 3.0))], {}))
+    assert (epochs_saved(path), pace_saved(path)) == (3, 3.0)  # the first has more to do than the others
 
 
 def test_looking_inside_models_takes_a_time_of_its_own(plan, tmp_path):

@@ -15,6 +15,8 @@ import pytest
 from dissensus.base.errors import InputError
 from dissensus.experiment import Comparison, Event, Plan, compare
 from dissensus.experiment.budget import Budget, Terminated
+from dissensus.experiment.making import Maker
+from dissensus.experiment.run import How
 from dissensus.experiment.sweep import Course
 from dissensus.records import Diagnosis, RunStore
 
@@ -585,6 +587,41 @@ def test_a_budget_counts_the_looks_inside(data, tiny, tmp_path):
     assert course.seconds_left() == 10 + 20 + 1200
     course.budget.began -= 500
     assert course.stop()  # the next epoch is the last one of the first run, and then there is no time to look
+
+
+def test_no_run_is_begun_or_goes_on_where_an_epoch_does_not_fit(data, tiny, tmp_path):
+    """Though its training never fits, and it has not told its pace yet."""
+    plan = tiny.plans(data)[0]
+    plan = plan.model_copy(update={"recipe": plan.recipe.model_copy(update={"epochs": 200})})
+    course = Course({plan.name: plan}, RunStore(tmp_path), Budget(1000.0))
+    course.paces.known[course.kinds[plan.name]] = {1: 100.0}
+    assert course.fits(plan.name)
+    course.budget.began -= 900
+    course.tell(Event("started", plan.name, "soft", 0, "all", of=200))
+    course.stopped = False
+    assert course.stop()
+    course = Course({plan.name: plan}, RunStore(tmp_path), Budget(1000.0))
+    course.paces.known[course.kinds[plan.name]] = {1: 100.0}
+    course.budget.began -= 900
+    assert not course.fits(plan.name)
+
+
+def test_a_stop_while_the_data_are_read_begins_nothing(long, source, tmp_path):
+    asked, events = iter([False, True]), []
+    Maker(source, RunStore(tmp_path), How())(long, events.append, lambda: next(asked))
+    assert events == []
+    assert RunStore(tmp_path).unfinished_names() == []
+
+
+def test_a_checkpoint_tells_how_long_an_epoch_takes(long, source, tmp_path, monkeypatch):
+    store = RunStore(tmp_path)
+    with monkeypatch.context() as context:
+        compare(long, source, store, jobs=1, progress=StopAfter(20, context), budget=1000)
+    (name,) = store.unfinished_names()
+    course = Course({plan.name: plan for plan in long}, store, Budget(1000.0))
+    course.skip_done()
+    course.recall("cpu", 1)
+    assert 0 < course.an_epoch(name) < 10
 
 
 def test_an_epoch_before_the_last_ones_is_still_made(data, tiny, tmp_path):

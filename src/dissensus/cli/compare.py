@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dissensus.cli import options
-from dissensus.cli.deadline import Deadline, deadline_of
+from dissensus.cli.deadline import PAGE, Deadline, deadline_of, tell_no_page
+from dissensus.cli.exits import LEFT
 from dissensus.cli.extras import need
 from dissensus.cli.given import (
     comma_separated,
@@ -114,7 +115,11 @@ def compare_and_report(
     before = before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
     tell_notes([*data.votes.notes, *comparison.notes(), *before])
     refuse_done(how, plans, kept)
+    some_left = any(plan.name not in kept for plan in plans)
     carry_out(plans, comparison.data, kept, how, end, quiet)
+    if end is not None and some_left and end.left() < PAGE:
+        tell_no_page(len(plans))
+        raise typer.Exit(LEFT)
     with waiting("Judging", quiet):
         collected = collect([kept.read(plan.name) for plan in plans])
     show_report(collected, page, data, as_json, quiet)

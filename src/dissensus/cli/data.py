@@ -68,7 +68,10 @@ def data_get(
 
 @contextmanager
 def _downloads(quiet: bool) -> Iterator[Callable[[str], Callable[[int, int | None], None]]]:
-    """A bar for every address that is downloaded."""
+    """For every address that is downloaded a bar in a terminal, lines elsewhere."""
+    if not (quiet or err.is_terminal):
+        yield _lines
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -83,6 +86,21 @@ def _downloads(quiet: bool) -> Iterator[Callable[[str], Callable[[int, int | Non
             return lambda done, total: bars.update(task, completed=done, total=total)
 
         yield bar
+
+
+def _lines(url: str) -> Callable[[int, int | None], None]:
+    """A line at the start, and one for every tenth that has come; for every 10 MB where the whole is not known."""
+    name, told = url.rpartition("/")[2], -1
+
+    def tell(done: int, total: int | None) -> None:
+        nonlocal told
+        step = done * 10 // total if total else done // 10**7
+        if step > told:
+            told = step
+            of = f" of {total / 1e6:,.1f}" if total else ""
+            err.print(f"{name}: {done / 1e6:,.1f}{of} MB", highlight=False, markup=False, soft_wrap=True)
+
+    return tell
 
 
 @app.command("path", epilog='Example: [bold]ls "$(dissensus data path cifar10h)"[/bold]')

@@ -63,8 +63,8 @@ class Official:
 
 # The checksums of the CIFAR archives and of SVHN are those that everyone has used for years. CIFAR-10H and CIFAR-10N
 # have no published ones: the first is that of a copy whose votes fit the images, the second is what other projects
-# recorded of the file at this address. Should either be published anew, a file that was put there by hand is read all
-# the same, checked by its structure and by its order.
+# recorded of the file at this address. Should that be published anew, a file that was put there by hand is read all the
+# same, checked by its structure and by its order.
 DOWNLOADS = (
     Download(
         url="https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",

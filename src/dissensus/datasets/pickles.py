@@ -64,11 +64,20 @@ def _dictionary(file: IO[bytes], path: Path, heads: int = 0) -> dict[str, Any]:
         found = _Reader(file, path).load()
         if not isinstance(found, dict):
             raise InputError(f"{path} must hold a dictionary, but holds a {type(found).__name__}.")
-        return {_text(key): value.array() if isinstance(value, _Array) else value for key, value in found.items()}
+        return {_text(key): _value(value) for key, value in found.items()}
     except InputError:
         raise
     except Exception as why:  # damaged bytes are a program, too, and can go wrong in any way
         raise _damaged(path, why) from None
+
+
+def _value(value: Any) -> Any:
+    """What comes out: an array where its stand-in was, and no other stand-in."""
+    if isinstance(value, _Array):
+        return value.array()
+    if isinstance(value, (_StandIn, type)) or (isinstance(value, list) and any(isinstance(x, _StandIn) for x in value)):
+        raise ValueError("a part of an array where none belongs")
+    return value
 
 
 class _Reader(pickle.Unpickler):
@@ -116,6 +125,8 @@ class _Dtype(_StandIn):
 
     def __setstate__(self, state: Any) -> None:
         self.order = _text(state[1])
+        if self.order not in ("<", ">", "|", "="):
+            raise ValueError(f"an array with the byte order {self.order[:20]!r}")
 
 
 class _Array(_StandIn):

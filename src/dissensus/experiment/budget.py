@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from dissensus.base.errors import InputError, StoreError, require
@@ -145,16 +146,26 @@ def kind_of(plan: Plan | Mapping[str, Any]) -> str:
 
 def epochs_saved(checkpoint: Path) -> int:
     """How many epochs an unfinished run has done; 0 where there is no checkpoint that can be read."""
+    return len(_history_saved(checkpoint))
+
+
+def pace_saved(checkpoint: Path) -> float | None:
+    """Seconds an epoch of an unfinished run, where that is known."""
+    seconds = [row["seconds"] for row in _history_saved(checkpoint) if "seconds" in row]
+    return float(median(seconds)) if seconds else None
+
+
+def _history_saved(checkpoint: Path) -> list[dict[str, float]]:
     require("safetensors", extra="train")
     from safetensors import SafetensorError, safe_open
 
     if not checkpoint.exists():
-        return 0
+        return []
     try:
         with safe_open(checkpoint, "np") as file:
-            return len(json.loads(file.metadata()["history"]))
+            return list(json.loads(file.metadata()["history"]))
     except (SafetensorError, OSError, KeyError, ValueError, TypeError):
-        return 0  # training says what is wrong with it
+        return []  # training says what is wrong with it
 
 
 class Terminated(KeyboardInterrupt):

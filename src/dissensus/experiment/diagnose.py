@@ -6,12 +6,13 @@ sparse targets (of runs with few votes an item). What looks inside needs the wei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dissensus.base.errors import require
+from dissensus.base.errors import InputError, require
 from dissensus.datasets import Dataset
 from dissensus.experiment.machine import device
 from dissensus.experiment.pairs import across_seeds, against_soft, between_models
@@ -92,6 +93,14 @@ def _load_weights(model: nn.Module, run: StoredRun) -> None:
         raise run.damaged(WEIGHTS, error) from None
 
 
+def _whence(source: Mapping[str, object]) -> str:
+    """What to do about files that are not found, where they were named by relative paths."""
+    files = [str(source[part]) for part in ("votes", "inputs", "texts") if source.get(part)]
+    if all(Path(file).is_absolute() for file in files):
+        return ""
+    return f" They were given as {' and '.join(files)}: give this command in the folder where the run was made."
+
+
 def _opener(runs: Sequence[StoredRun]) -> Callable[[str], Subject | None]:
     """What opens a run by its name, or says that its weights are gone; a few stay open, and data are loaded once."""
     by_name = {run.name: run for run in runs}
@@ -108,7 +117,11 @@ def _opener(runs: Sequence[StoredRun]) -> Callable[[str], Subject | None]:
         source = run.about.get("source") or {"name": run.plan["data"]["name"]}
         key = canonical_json(source)
         sources[key] = source
-        return reopened(run, data(key))
+        try:
+            found = data(key)
+        except InputError as error:
+            raise InputError(f"the data of run {name} cannot be read again: {error}{_whence(source)}") from None
+        return reopened(run, found)
 
     sources: dict[str, dict] = {}
     return opened

@@ -53,7 +53,8 @@ class Maker:
 
         try:
             with one_thread():
-                for ended in side_by_side(self._jobs(plans, tell), self.how.width, self.how.engine, stop_here, say):
+                jobs = self._jobs(plans, tell, stop)
+                for ended in side_by_side(jobs, self.how.width, self.how.engine, stop_here, say):
                     self._end(ended)
                     self._publish()
             wait(self.written.values())
@@ -61,7 +62,7 @@ class Maker:
         finally:
             self._let_go()
 
-    def _jobs(self, plans: Iterable[Plan], tell: Progress) -> Iterator[Job]:
+    def _jobs(self, plans: Iterable[Plan], tell: Progress, stop: Callable[[], bool]) -> Iterator[Job]:
         for plan in plans:
             if plan.name in self.store:
                 Teller(plan, tell)("skipped")
@@ -69,6 +70,8 @@ class Maker:
             try:
                 if self.data is None:
                     self.data = self.source.load()
+                    if stop():  # it may have taken long
+                        return
                 source = self.source.model_dump(exclude_defaults=True)
                 begun = begin(plan, self.data, self.store, self.how, source, self.clock)
                 if begun is None:

@@ -14,7 +14,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from dissensus.base.errors import InputError, StoreError
-from dissensus.experiment.budget import Budget, Paces, Signalled, epochs_saved, kind_of, until_signal
+from dissensus.experiment.budget import Budget, Paces, Signalled, epochs_saved, kind_of, pace_saved, until_signal
 from dissensus.experiment.events import ENDS, Event, Progress, event_of
 from dissensus.experiment.machine import device, device_name, refuse_other_machine
 from dissensus.experiment.making import Maker
@@ -141,6 +141,9 @@ class Course:
     def recall(self, device: str, width: int) -> None:
         with suppress(StoreError):  # no estimate then, and whoever writes to it says what is wrong
             self.paces.recall(self.store, {self.kinds[name] for name in self.waiting}, device, width, self.look)
+        for name in self.epochs:  # of these the store has a checkpoint
+            if (pace := pace_saved(self.store.unfinished(name) / CHECKPOINT)) is not None:
+                self.paces.known.setdefault(self.kinds[name], {width: pace})
 
     def tell(self, event: Event) -> None:
         self.paces.learn(self.kinds[event.run], event, self.together(event.run), self.look(event.run))
@@ -180,6 +183,13 @@ class Course:
         """How long it will take to look inside this run's model."""
         return self.paces.looking(self.kinds[name], self.look(name))
 
+    def an_epoch(self, name: str) -> float:
+        """Seconds that the next epoch of a run will take: at its own pace, before it has one at that of its kind."""
+        event = self.under_way.get(name)
+        if event is not None and event.pace is not None:
+            return event.pace
+        return self.paces.seconds(self.kinds[name], 1, self.together(name)) or 0.0
+
     def together(self, name: str) -> int:
         """How many runs share the device while this one is under way, as things stand."""
         return len({*self.under_way, name}) if self.shares else 1
@@ -188,15 +198,17 @@ class Course:
         """Whether the runs under way shall write their checkpoints now: time for another epoch of each is not left,
         nor, where that is their last one, for a look inside.
         """
-        longest = max((event.pace or 0.0 for event in self.under_way.values()), default=0.0)
+        longest = max(map(self.an_epoch, self.under_way), default=0.0)
         ending = [name for name, event in self.under_way.items() if event.of - event.epoch <= NEARLY]
         needed = longest + sum(self.looking(name) or 0.0 for name in ending)
         self.stopped = self.stopped or self.signalled() or self.budget.over(needed)
         return self.stopped
 
     def fits(self, name: str) -> bool:
-        """Whether there is time for all of it: its training, and a look inside it and those that it may wait for."""
-        if self.stop():
+        """Whether there is time for all of it: its training, and a look inside it and those that it may wait for. Where
+        its training never fits, there is to be time for an epoch.
+        """
+        if self.stop() or self.budget.over(self.an_epoch(name)):
             return False
         training, looking = self.seconds(name, self.together(name)), self.looking(name)
         if training is None or looking is None:
