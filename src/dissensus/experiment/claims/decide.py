@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from dissensus.experiment.claims.proposition import proposition_errors
 from dissensus.experiment.claims.quantities import Quantity
 from dissensus.stats import bootstrap, equivalence, holm, wilcoxon
 from dissensus.stats.jackknife import over_pairs
+from dissensus.stats.paired import SINGLE
 from dissensus.stats.student import p_above_zero
 
 HOLDS, FAILS = 1e-12, 1e-9  # how far an identity may be off, and must be
@@ -174,8 +176,8 @@ def _directed(part: Part, cells: Sequence[Told]) -> Judged:
         p, against = [one.p_above(least) for one in means], [one.p_below(least) for one in means]
     else:
         signed = [_signed(part, cell) for cell in cells]
-        p = [wilcoxon(one, np.full(len(one), least), "greater").pvalue for one in signed]
-        against = [wilcoxon(one, np.full(len(one), least), "less").pvalue for one in signed]
+        p = [_p_beside(one, least, "greater") for one in signed]
+        against = [_p_beside(one, least, "less") for one in signed]
     made = _tested(part, cells, holm(p), holm(against))
     m, need = len(made), _need(part, len(made))
     as_claimed = sum(cell.verdict == SUPPORTED for cell in made)
@@ -187,6 +189,11 @@ def _directed(part: Part, cells: Sequence[Told]) -> Judged:
     else:
         told = f"{as_claimed} of {m} cells as claimed, {reversed_} reversed ({test}, Holm over {m})"
     return Judged(part.name, part.says, part.weight, verdict, told, made)
+
+
+def _p_beside(values: NDArray[np.float64], least: float, side: Literal["greater", "less"]) -> float:
+    """That the values lie on this side; equal ones are equal, though their numbers were kept in single precision."""
+    return wilcoxon(values, np.full(len(values), least), side, resolution=SINGLE).pvalue
 
 
 def _need(part: Part, cells: int) -> int:
@@ -273,7 +280,7 @@ def _p_beaten(part: Part, cells: Sequence[Told], metrics: Sequence[str]) -> floa
     """Small where rivals are ahead on so many metrics that the rest are fewer than are needed."""
     assert part.need is not None
     signed = [_signed(part, cell) for cell in cells]
-    p = holm([wilcoxon(one, np.zeros(len(one)), "less").pvalue for one in signed])
+    p = holm([_p_beside(one, 0.0, "less") for one in signed])
     lost = {metric: min(p[n] for n, cell in enumerate(cells) if cell.quantity.metric == metric) for metric in metrics}
     return float(sorted(lost.values())[len(metrics) - part.need])
 
