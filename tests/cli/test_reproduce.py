@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from dissensus.cli import main
+from dissensus.cli.sweeping import swept
 from dissensus.datasets import OFFICIAL
+from dissensus.experiment import Event, Outcome
+from dissensus.records import RunStore
 
 RESULTS = Path(__file__).parents[2] / "results" / "soft-labels"
 
@@ -104,3 +107,14 @@ def test_the_plan_counts_what_results_tell_of(tmp_path: Path, capsys: pytest.Cap
     with pytest.raises(SystemExit):
         main(["reproduce", "soft-labels", *words, "--out", str(tmp_path / "elsewhere")])
     assert json.loads(capsys.readouterr().out)["left"] == 50
+
+
+def test_a_run_that_diverged_is_told_and_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "training diverged in epoch 12: the loss or the predictions are no longer finite. Try a lower lr."
+    lost = Event("diverged", "a" * 16, "sls", 3, 5, of=200, message=words, protocol="published")
+    outcome = Outcome(("b" * 16,), (), (), diverged=(lost,))
+    assert swept(lambda **_: outcome, 2, RunStore(tmp_path), None, quiet=True) == 0
+    assert " ".join(capsys.readouterr().err.split()) == (
+        f"Note: sls, 5 votes, seed 3 (published) ({'a' * 16}) diverged in epoch 12. It is kept as a run without "
+        "numbers, and not made again."
+    )

@@ -92,6 +92,15 @@ def test_sparse_targets_are_of_the_items_that_have_so_many_votes():
     assert sparse[1].tolist() == [0, 1]
 
 
+def test_draws_with_replacement_need_one_vote():
+    """As published: the 883 images of CIFAR-10H that have fewer than 50 votes are among the items at K = 50, too."""
+    counts = np.array([[4, 1], [1, 0], [0, 0], [0, 5]])
+    enough, sparse, full = sparse_targets(counts, 50, "resample", seed=0)
+    assert enough.tolist() == [0, 1, 3]
+    np.testing.assert_allclose(full, [[0.8, 0.2], [1, 0], [0, 1]])
+    np.testing.assert_allclose(sparse * 50, (sparse * 50).round())
+
+
 def test_shares_are_delivered_as_votes():
     votes = Votes.from_counts([[4, 1], [0, 5]])
     assert aim_of(votes, "shares") is votes

@@ -14,11 +14,11 @@ import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.experiment import Comparison, Event, Plan, compare
-from dissensus.experiment.budget import Budget, Terminated
+from dissensus.experiment.budget import Budget, Paces, Terminated, kind_of
 from dissensus.experiment.making import Maker
 from dissensus.experiment.run import How
 from dissensus.experiment.sweep import Course
-from dissensus.records import Diagnosis, RunStore
+from dissensus.records import Diagnosis, RunStore, merge, pack
 
 SWEEP = """
 import sys
@@ -165,7 +165,7 @@ def test_what_is_done_is_skipped(swept, source):
 def test_a_failing_run_is_told_and_loses_no_other(data, source, tiny, tmp_path):
     good = tiny.plans(data)[0]
     other_version = Plan.from_dict(good.to_dict() | {"versions": {"delivery": 9}})
-    diverging = Plan.from_dict(good.to_dict() | {"recipe": good.recipe.model_dump() | {"lr": 1e30, "momentum": 0.0}})
+    diverging = too_fast(good)
     store = RunStore(tmp_path)
     outcome = compare([other_version, diverging, good], source, store, jobs=1)
     assert outcome.done == (good.name,)
@@ -175,6 +175,52 @@ def test_a_failing_run_is_told_and_loses_no_other(data, source, tiny, tmp_path):
     assert second.run == diverging.name
     assert "training diverged" in second.message
     assert store.names() == [good.name]
+
+
+def too_fast(plan: Plan) -> Plan:
+    """The same with a learning rate at which it diverges."""
+    return Plan.from_dict(plan.to_dict() | {"recipe": plan.recipe.model_dump() | {"lr": 1e30, "momentum": 0.0}})
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_run_that_diverged_can_be_kept_as_an_outcome(data, source, tiny, tmp_path, request, beside):
+    if beside:
+        request.getfixturevalue("as_on_a_gpu")
+    good, other = tiny.plans(data)[:2]
+    lost = too_fast(good)
+    store, events = RunStore(tmp_path), []
+    outcome = compare([lost, good, other], source, store, jobs=1, progress=events.append, keep_diverged=True)
+    assert sorted(outcome.done) == sorted([good.name, other.name])
+    assert outcome.failed == outcome.left == ()
+    (told,) = outcome.diverged
+    assert (told.run, told.kind, told.message[:20]) == (lost.name, "diverged", "training diverged in")
+    run = store.read(lost.name)
+    run.check()
+    assert run.diverged == run.about["diverged"] == len(run.history["epoch"]) - 1
+    assert store.read(good.name).diverged is None
+    assert not np.isfinite(run.predictions["best_logits"]).any()
+    assert run.predictions["best_logits"].shape == store.read(good.name).predictions["best_logits"].shape
+    assert all(np.isnan(record.value) for record in run.records())
+    assert store.unfinished_names() == []
+    again = compare([lost], source, store, jobs=1, keep_diverged=True)  # no second try: that would be a choice
+    assert (again.skipped, again.diverged) == ((lost.name,), ())
+
+
+def test_a_run_that_diverged_is_handed_over_like_any_other(data, source, tiny, tmp_path):
+    store, there = RunStore(tmp_path / "here"), RunStore(tmp_path / "there")
+    lost = too_fast(tiny.plans(data)[0])
+    compare([lost], source, store, keep_diverged=True)
+    pack(store, tmp_path / "packed")
+    assert merge(there, [tmp_path / "packed"]).new == [lost.name]
+    assert there.read(lost.name).diverged == store.read(lost.name).diverged
+
+
+def test_a_run_that_diverged_says_nothing_of_how_long_others_take(data, source, tiny, tmp_path):
+    store, plan = RunStore(tmp_path), too_fast(tiny.plans(data)[0])
+    compare([plan], source, store, keep_diverged=True)
+    paces, about = Paces(), store.read(plan.name).about
+    paces.recall(store, [kind_of(plan)], about["device"], about["width"])
+    assert not paces.known
 
 
 def test_an_unforeseen_error_is_told_with_its_traceback(data, source, tiny, tmp_path, monkeypatch):
@@ -335,7 +381,7 @@ def test_one_process_with_a_writer_gives_the_same_runs(data, source, tiny, tmp_p
 
 def test_a_run_that_fails_beside_others_is_told(data, source, tiny, tmp_path, as_on_a_gpu):
     good, other = tiny.plans(data)[:2]
-    diverging = Plan.from_dict(good.to_dict() | {"recipe": good.recipe.model_dump() | {"lr": 1e30, "momentum": 0.0}})
+    diverging = too_fast(good)
     wrong = Plan.from_dict(good.to_dict() | {"versions": {"delivery": 9}})
     store = RunStore(tmp_path)
     outcome = compare([diverging, wrong, good, other], source, store, width=2)

@@ -8,7 +8,7 @@ from scipy import stats as reference
 
 from dissensus.base.errors import InputError
 from dissensus.stats import wilcoxon
-from dissensus.stats.paired import EXACT_UP_TO
+from dissensus.stats.paired import EXACT_UP_TO, SINGLE
 
 SIDES = ["two-sided", "less", "greater"]
 differences = st.lists(st.integers(-5, 5), min_size=1, max_size=9)
@@ -89,6 +89,16 @@ def test_rounding_neither_makes_nor_breaks_ties(correct):
     a, b = np.array(correct).T
     assert wilcoxon(a / 2000, b / 2000).pvalue == wilcoxon(a, b).pvalue
     assert wilcoxon(a / 2000, b / 2000).n == np.count_nonzero(a - b)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 303), st.integers(0, 303)), min_size=1, max_size=12))
+def test_differences_of_rounded_numbers_tie_within_their_resolution(correct):
+    """Accuracies on 303 items, kept in single precision, and passed as differences: whole numbers again."""
+    a, b = np.array(correct).T
+    kept = [np.float32(one / 303).astype(np.float64) for one in (a, b)]
+    found = wilcoxon(kept[0] - kept[1], np.zeros(len(a)), resolution=SINGLE)
+    assert (found.pvalue, found.n) == (wilcoxon(a, b).pvalue, np.count_nonzero(a - b))
 
 
 def test_no_difference_at_all():

@@ -396,6 +396,15 @@ def test_divergence_names_the_epoch_and_what_to_try() -> None:
         fit(SMALL, IMAGES, soft, Recipe(epochs=5, lr=1e20), held_out=(IMAGES, SOFT))
 
 
+def test_divergence_tells_the_history_up_to_its_end() -> None:
+    with pytest.raises(Diverged) as told:
+        fit(SMALL, IMAGES, soft, Recipe(epochs=5, lr=1e20), held_out=(IMAGES, SOFT))
+    history = told.value.history
+    assert [row["epoch"] for row in history] == list(range(told.value.epoch + 1))
+    assert all("finite" not in row for row in history)
+    assert not np.isfinite([history[-1]["train_loss"], history[-1]["soft_nll"]]).all()
+
+
 def labels_of(*values: int) -> np.ndarray:
     return np.resize(np.array(values), 50)
 

@@ -229,6 +229,7 @@ def _json_standing(repeated: Reproduction | Several, now: Standing) -> dict[str,
         "runs": len(now.plans),
         "done": len(now.done),
         "told_by_results": len(now.recorded),
+        "diverged": len(now.diverged),
         "left": len(now.left),
         "again": len(now.again),
         "to_be_made_again": len(now.spent),
@@ -244,6 +245,8 @@ def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[
     again = f", of which {len(now.again)} were made before and lack something" if now.again else ""
     told_of = f" (of {len(now.recorded)} only results tell)" if now.recorded else ""
     yield f"{many(len(now.plans), 'run')}: {len(now.done)} done{told_of}, {len(now.left)} left{again}."
+    if now.diverged:
+        yield f"Of those that are done, {len(now.diverged)} diverged: they have no numbers, and are not made again."
     if now.spent:
         yield (
             f"{many(len(now.spent), 'run')} that only results tell of will be made again: runs that are left are "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,7 +51,7 @@ def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
     if rows:
         rows = sorted(rows, key=_order)
         rows = [
-            {**row, "data": Path(row["file"]).name or row["data"], "soft NLL": number(row["soft_nll"])} for row in rows
+            {**row, "data": Path(row["file"]).name or row["data"], "soft NLL": _told(row["soft_nll"])} for row in rows
         ]
         head = [name for name in rows[0] if name not in ("soft_nll", "file")]
         show_table("", head, [[str(row[name]) for name in head] for row in rows])
@@ -60,6 +61,10 @@ def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
         shown = first(unfinished, 4)
         line = f"Unfinished: {len(unfinished)} ({shown}). The command that began a run goes on where it was."
         out.print(line, highlight=False)
+
+
+def _told(soft_nll: float | None) -> str:
+    return "diverged" if soft_nll is None else number(soft_nll)
 
 
 def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -81,7 +86,7 @@ def _run_row(run: StoredRun) -> dict[str, Any]:
         "seed": plan["seeds"]["split"],
         "model": plan["model"]["name"],
         "epochs": plan["recipe"]["epochs"],
-        "soft_nll": float(history["soft_nll"][best]),
+        "soft_nll": None if run.diverged is not None else float(history["soft_nll"][best]),
         "file": run.votes_file,
     }
 
@@ -99,7 +104,7 @@ def runs_show(
     kept = RunStore(store)
     run = kept.read(kept.resolve(name))
     if as_json:
-        records = [asdict(record) for record in records_of(run)]
+        records = [asdict(one) | {"value": one.value if isfinite(one.value) else None} for one in records_of(run)]
         print_json({"run": run.name, "plan": run.plan, "about": run.about, "records": records})
     else:
         out.print_json(data={"plan": run.plan, "about": run.about})

@@ -109,6 +109,8 @@ def swept(sweep: Callable[..., Outcome], total: int, kept: RunStore, end: Deadli
             outcome = sweep(progress=tell, say=tell_note)
     except Terminated:
         raise typer.Exit(TERMINATED) from None
+    if outcome.diverged:
+        _tell_diverged(outcome)
     if outcome.failed:
         _tell_failures(outcome)
     others = any(map(kept.busy, outcome.left))  # another command makes them, and this one waited
@@ -129,6 +131,15 @@ def _board(total: int, quiet: bool) -> Iterator[Callable[[Event], None] | None]:
 
     with progress(err, total) as tell:
         yield tell
+
+
+def _tell_diverged(outcome: Outcome) -> None:
+    """Outcomes, and no failures: the recipe is that of a paper, and another try would be a choice among outcomes."""
+    from dissensus.cli.board import name_of
+
+    for event in outcome.diverged:
+        epoch = event.message.partition(":")[0].removeprefix("training ")
+        tell_note(f"{name_of(event)} ({event.run}) {epoch}. It is kept as a run without numbers, and not made again.")
 
 
 def _tell_failures(outcome: Outcome) -> None:

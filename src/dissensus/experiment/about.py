@@ -10,22 +10,18 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dissensus
-
-if TYPE_CHECKING:
-    from torch import nn
 
 PACKAGES = ("numpy", "scipy", "torch", "pydantic")
 WHERE_USED = ("transformers", "tokenizers")
 
 
-def about(seconds: float, model: nn.Module, source: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What ``about.json`` holds."""
+def about(seconds: float, device: str, source: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What ``about.json`` holds; ``device`` by its name."""
     import torch
 
-    device = next(model.parameters()).device
     return {
         "dissensus": dissensus.__version__,
         "commit": commit(),
@@ -34,7 +30,7 @@ def about(seconds: float, model: nn.Module, source: Mapping[str, Any] | None) ->
             name: version(name) for name in (*PACKAGES, *(name for name in WHERE_USED if name in sys.modules))
         },
         "platform": platform.platform(),
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+        "device": device,
         "threads": torch.get_num_threads(),
         "seconds": round(seconds, 3),
         "source": dict(source or {}),

@@ -111,7 +111,8 @@ class Paces:
             except StoreError:
                 continue  # damaged, which whoever needs it will say
             kind, looking = kind_of(plan), about.get("looking") or 0.0
-            if kind in sought and about.get("device") == device and about.get("width") == width:
+            whole = about.get("diverged") is None
+            if whole and kind in sought and about.get("device") == device and about.get("width") == width:
                 epochs = plan["recipe"]["epochs"] - (about.get("resumed_at") or 0)
                 self.known.setdefault(kind, {width: (about["seconds"] - looking) / max(1, epochs)})
                 if looking:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from dissensus.experiment.clock import Clock
 from dissensus.experiment.plan import Plan
 
-Kind = Literal["skipped", "started", "epoch", "done", "stopped", "failed"]
-ENDS = ("skipped", "done", "stopped", "failed")
+Kind = Literal["skipped", "started", "epoch", "done", "stopped", "diverged", "failed"]
+ENDS = ("skipped", "done", "stopped", "diverged", "failed")
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Event:
     epoch: int = 0  # epochs done
     soft_nll: float | None = None
     seconds: float = 0.0  # of training since it was started, in this call
-    message: str = ""  # why it failed
+    message: str = ""  # why it failed, or how it diverged
     resumed_at: int = 0  # epochs that were done before this call
     pace: float | None = None  # seconds an epoch
     looking: float | None = None  # seconds that were spent inside its model, once it is done

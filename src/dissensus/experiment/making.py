@@ -87,7 +87,7 @@ class Maker:
             yield job
 
     def _end(self, ended: Ended) -> None:
-        from dissensus.training import Stopped
+        from dissensus.training import Diverged, Stopped
 
         name: str = ended.job.tag
         begun, teller = self.under_way[name]
@@ -100,11 +100,16 @@ class Maker:
         elif isinstance(ended.error, Stopped):
             self._discard(name)
             teller("stopped")
+        elif isinstance(ended.error, Diverged) and self.how.keep_diverged:
+            self.looked[name] = Looked(error=ended.error)
+            self.written[name] = self.writer(begun.staging, name, begun.content_diverged(ended.error))
         elif ended.error is not None:
             self._fail(name, ended.error, teller)
 
     def _publish(self) -> None:
         """Make runs of what has been written by now."""
+        from dissensus.training import Diverged
+
         for name in [name for name, future in self.written.items() if future.done()]:
             future, looked = self.written.pop(name), self.looked.pop(name)
             begun, teller = self.under_way[name]
@@ -113,7 +118,9 @@ class Maker:
                 continue
             del self.under_way[name]
             begun.claim.close()
-            if future.result():
+            if isinstance(looked.error, Diverged):
+                teller("diverged", str(looked.error))
+            elif future.result():
                 teller("failed", f"it is done and kept, but could not be scored.\n{future.result()}")
             elif looked.error is not None:
                 teller("failed", f"it is done and kept, but could not be diagnosed.\n{_told(looked.error)}")

@@ -109,8 +109,8 @@ def _barriers(one: Subject | None, two: Subject | None, other: str) -> Iterator[
 def against_soft(runs: Iterable[StoredRun]) -> Found:
     """Where a hard delivery gains over soft labels, for runs that were given few votes an item.
 
-    On the evaluation items that have so many votes, with a target drawn from their votes as those of the training items
-    were.
+    On the evaluation items, with a target drawn from their votes as those of the training items were; where that is
+    without replacement, on those that have so many votes.
     """
     few = [run for run in runs if run.plan["votes"] != "all"]
     for group in _alike(few, lambda plan: plan | {"method": None, "versions": None}):

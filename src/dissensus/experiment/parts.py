@@ -57,11 +57,12 @@ def given_votes(
 def sparse_targets(
     counts: Counts, number: int, draw: Literal["subsample", "resample"], seed: int
 ) -> tuple[Positions, Simplex, Simplex]:
-    """Of the items that have so many votes: where they are, the shares among so many of them, and among all.
+    """Of items: where they are, the shares among so many of their votes, and among all.
 
-    Drawn as the votes of training items are.
+    Drawn as the votes of training items are: without replacement only from items that have so many votes, with
+    replacement from all that have one.
     """
-    enough = np.flatnonzero(counts.sum(1) >= number)
+    enough = np.flatnonzero(counts.sum(1) >= (number if draw == "subsample" else 1))
     votes = Votes.from_counts(counts[enough])
     return enough, getattr(votes, draw)(number, seed=seed).frequencies(), votes.frequencies()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from dissensus.base.errors import PlanError, require
 from dissensus.datasets import Dataset
 from dissensus.delivery import DELIVERIES, METHODS
+from dissensus.evaluation.predictions import Predictions
 from dissensus.experiment.about import about
 from dissensus.experiment.budget import epochs_saved
 from dissensus.experiment.clock import Clock
-from dissensus.experiment.machine import device, one_thread, refuse_other_machine
+from dissensus.experiment.machine import device, device_name, one_thread, refuse_other_machine
 from dissensus.experiment.parts import Parts, aim_of, given_votes, parts, reference_labels
 from dissensus.experiment.plan import Plan, described, versions
 from dissensus.experiment.seen import factory, seen
@@ -29,7 +30,7 @@ from dissensus.training import Engine, Seeds
 from dissensus.votes import Votes
 
 if TYPE_CHECKING:  # torch takes two seconds to import, and only carrying out needs it
-    from dissensus.training import Fitted, Job
+    from dissensus.training import Diverged, Fitted, Job
 
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of an unfinished run
 WEIGHTS = "model.safetensors"  # beside a run that kept them
@@ -47,6 +48,7 @@ class How:
     keep_model: bool = False  # keep the weights of the best epoch
     every: float = 60.0  # seconds between checkpoints
     diagnose: Diagnose | Mapping[str, Diagnose] | None = None  # what to look for in a model before it is gone
+    keep_diverged: bool = False  # a run that diverged is an outcome like any other, kept without numbers
 
     def look(self, run: str) -> Diagnose | None:
         """What to look for in this run: the same in every one, or what stands under its name."""
@@ -185,15 +187,35 @@ class Begun:
         """What is written of the run, as :func:`~dissensus.records.write_run` takes it; weights are written here."""
         if self.how.keep_model:
             _save_weights(self.staging / WEIGHTS, fitted)
+        assert fitted.best is not None
+        assert fitted.last is not None
+        said = {"best": fitted.best, "last": fitted.last}
+        if fitted.select_best is not None and fitted.select_last is not None:
+            said |= {"select_best": fitted.select_best, "select_last": fitted.select_last}
+        return self._content(fitted.history, said, looked)
+
+    def content_diverged(self, error: Diverged) -> dict[str, Any]:
+        """What is written of a run that diverged: in which epoch, its history, and predictions that are no numbers."""
+        items = {"best": self.split.evaluation, "last": self.split.evaluation}
+        if len(self.split.select):
+            items |= {"select_best": self.split.select, "select_last": self.split.select}
+        nothing = {
+            name: Predictions(np.full((len(index), self.data.votes.n_classes), np.nan, np.float32), error.epoch)
+            for name, index in items.items()
+        }
+        content = self._content(error.history, nothing, Looked())
+        return content | {"about": content["about"] | {"diverged": error.epoch}}
+
+    def _content(self, history: Sequence[Row], said: Mapping[str, Predictions], looked: Looked) -> dict[str, Any]:
         seconds = self.clock() - self.started + looked.seconds
-        beside = about(seconds, fitted.model, self.source) | {
+        beside = about(seconds, device_name(), self.source) | {
             "looking": round(looked.seconds, 3),  # of the seconds, those spent inside the model
             "engine": asdict(self.how.engine),
             "width": self.how.width,
             "resumed_at": self.resumed_at or None,
         }
-        predictions = _predictions(self.data, self.split, self.select, fitted) | dict(looked.arrays)
-        return {"plan": self.plan.to_dict(), "about": beside, "history": fitted.history, "predictions": predictions}
+        predictions = _predictions(self.data, self.split, self.select, said) | dict(looked.arrays)
+        return {"plan": self.plan.to_dict(), "about": beside, "history": history, "predictions": predictions}
 
 
 def begin(
@@ -260,34 +282,29 @@ def _encoder(source: Mapping[str, Any] | None) -> str | None:
     return (source or {}).get("encoder")
 
 
-def _predictions(data: Dataset, split: Parts, select: Votes, fitted: Fitted) -> dict[str, NDArray[Any]]:
+def _predictions(
+    data: Dataset, split: Parts, select: Votes, said: Mapping[str, Predictions]
+) -> dict[str, NDArray[Any]]:
     """What everything after training is computed from."""
-    best, last = fitted.best, fitted.last
-    assert best is not None
-    assert last is not None
     evaluated = data.votes.take(split.evaluation)
     arrays: dict[str, Any] = {
         "ids": evaluated.items.astype(str),
         "counts": evaluated.counts().astype(np.int32),
         "labels": reference_labels(data)[split.evaluation],
-        "best_logits": best.logits,
-        "last_logits": last.logits,
-        "best_epoch": best.epoch,
-        "last_epoch": last.epoch,
+        "best_epoch": said["best"].epoch,
+        "last_epoch": said["last"].epoch,
     }
     if data.truth is not None:
         arrays["truth"] = data.truth[split.evaluation].astype(np.float32)
-    if fitted.select_best is not None and fitted.select_last is not None:
+    if "select_best" in said:
         arrays |= {
             "select_ids": select.items.astype(str),
             "select_target": select.frequencies().astype(np.float32),
-            "select_best_logits": fitted.select_best.logits,
-            "select_last_logits": fitted.select_last.logits,
         }
-    told = {"best": best, "last": last, "select_best": fitted.select_best, "select_last": fitted.select_last}
-    for name, said in told.items():
-        if said is not None and said.features is not None:
-            arrays[f"{name}_features"] = said.features.astype(np.float32, copy=False)
+    for name, one in said.items():
+        arrays[f"{name}_logits"] = one.logits
+        if one.features is not None:
+            arrays[f"{name}_features"] = one.features.astype(np.float32, copy=False)
     return arrays
 
 

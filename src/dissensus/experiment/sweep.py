@@ -43,11 +43,13 @@ class Outcome:
     left: tuple[str, ...] = ()  # for another call, since the budget was used up
     seconds_left: float | None = None  # what they will take, about, where that is known
     begun: bool = False  # whether any run got as far as training
+    diverged: tuple[Event, ...] = ()  # runs that are kept as such
 
     def and_then(self, other: Outcome) -> Outcome:
         """What two sweeps did, one after the other; how long the rest of both takes is not known."""
         lists = (self.done + other.done, self.skipped + other.skipped, self.failed + other.failed)
-        return Outcome(*lists, self.left + other.left, begun=self.begun or other.begun)
+        both = self.diverged + other.diverged
+        return Outcome(*lists, self.left + other.left, begun=self.begun or other.begun, diverged=both)
 
 
 def compare(
@@ -65,6 +67,7 @@ def compare(
     every: float = 60.0,
     say: Say | None = None,
     diagnose: Diagnose | Mapping[str, Diagnose] | None = None,
+    keep_diverged: bool = False,
 ) -> Outcome:
     """Carry out the plans that are not done yet: on a GPU ``width`` side by side, else in ``jobs`` processes.
 
@@ -77,13 +80,14 @@ def compare(
     may be a table by the names of runs, where not all are looked into alike; the budget counts the time it takes.
 
     A run that fails is reported, with the reason, and the others go on; where the store itself cannot be written, the
-    sweep ends with that error. ``say`` is given a line where less GPU memory than hoped for slows the sweep down, and
-    when a signal has come.
+    sweep ends with that error. One that diverges fails, and the next call tries it again; with ``keep_diverged`` it is
+    an outcome: it is kept as a run without numbers, and not made again. ``say`` is given a line where less GPU memory
+    than hoped for slows the sweep down, and when a signal has come.
     """
     for name, number in (("jobs", jobs), ("width", width)):
         if number < 1:
             raise InputError(f"{name} must be a whole number of at least 1, but is {number}.")
-    how = How(engine, width, features, keep_model, every, diagnose)
+    how = How(engine, width, features, keep_model, every, diagnose, keep_diverged)
     course = Course({plan.name: plan for plan in plans}, store, Budget(budget), progress, how.look)
     course.skip_done()
     if course.waiting:
@@ -154,7 +158,7 @@ class Course:
                 self.ended.append(event)
         else:
             self.under_way[event.run] = event
-        self.begun = self.begun or event.kind in ("epoch", "done", "failed")
+        self.begun = self.begun or event.kind in ("epoch", "done", "diverged", "failed")
         if event.epoch:
             self.epochs[event.run] = event.epoch
         if self.progress is not None:
@@ -229,8 +233,9 @@ class Course:
 
     def outcome(self) -> Outcome:
         names = {kind: tuple(event.run for event in self.ended if event.kind == kind) for kind in ENDS}
-        failed = tuple(event for event in self.ended if event.kind == "failed")
-        return Outcome(names["done"], names["skipped"], failed, tuple(self.waiting), self.seconds_left(), self.begun)
+        failed, diverged = (tuple(one for one in self.ended if one.kind == kind) for kind in ("failed", "diverged"))
+        left = tuple(self.waiting), self.seconds_left()
+        return Outcome(names["done"], names["skipped"], failed, *left, self.begun, diverged)
 
 
 def _in_this_process(course: Course, make: Maker, say: Say | None) -> None:

@@ -53,6 +53,11 @@ class StoredRun:
         return self._json("about.json")
 
     @property
+    def diverged(self) -> int | None:
+        """The epoch in which training diverged; then there are no numbers of the model. None for all other runs."""
+        return self.about.get("diverged")
+
+    @property
     def votes_file(self) -> str:
         """Where one's own votes were read from, as the command was told; "" for data sets that have a name."""
         return str((self.about.get("source") or {}).get("votes") or "")

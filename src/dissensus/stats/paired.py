@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from dissensus.stats.pairs import Alternative, as_alternative, as_pair
 
 EXACT_UP_TO = 200  # pairs; exact for 200 takes 10 ms, and beyond that the normal p-value is within .001 of it
+SINGLE = 2.5e-7  # how far differences of numbers up to 2 may be apart and be equal, if these were kept in float32
 _ULPS = 16 * np.finfo(np.float64).eps
 
 
@@ -24,7 +25,7 @@ class Test:
     exact: bool
 
 
-def wilcoxon(a: ArrayLike, b: ArrayLike, alternative: Alternative = "two-sided") -> Test:
+def wilcoxon(a: ArrayLike, b: ArrayLike, alternative: Alternative = "two-sided", *, resolution: float = 0.0) -> Test:
     r"""Wilcoxon's signed-rank test of paired scores; ``alternative="less"`` asks whether ``a`` is below ``b``.
 
     The pairs' differences :math:`d_i = a_i - b_i` are ranked by size; the statistic is
@@ -35,7 +36,8 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, alternative: Alternative = "two-sided")
     - *Ties* share their mean rank, and the sign patterns are counted over these very ranks, so the test stays exact.
     - *Pairs that do not differ* are dropped (Wilcoxon, 1945); where none differs, p = 1.
     - Differences within 16 units of rounding of the largest score count as equal: accuracies of .8715 and .8695 differ
-      by as much as .8700 and .8680 do, though not in floating point.
+      by as much as .8700 and .8680 do, though not in floating point. Whoever passes differences, or numbers that were
+      rounded before, says by ``resolution`` how far these may be off: what is nearer than that is equal.
     - Up to 200 pairs the distribution is exact; beyond, normal, its variance corrected for ties.
 
     >>> wilcoxon([1, 2, 3, 4, 5], [2, 4, 6, 8, 10], alternative="less").pvalue == 1 / 32
@@ -43,7 +45,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, alternative: Alternative = "two-sided")
     """
     alternative = as_alternative(alternative)
     first, second = as_pair(a, b)
-    signs, ranks = _signed_ranks(first, second)
+    signs, ranks = _signed_ranks(first, second, resolution)
     doubled = int(ranks[signs > 0].sum())
     exact = len(ranks) <= EXACT_UP_TO
     below, above = _tails_exact(ranks, doubled) if exact else _tails_normal(ranks, doubled)
@@ -51,12 +53,14 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, alternative: Alternative = "two-sided")
     return Test(doubled / 2, pvalue, alternative, n=len(ranks), exact=exact)
 
 
-def _signed_ranks(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _signed_ranks(
+    a: NDArray[np.float64], b: NDArray[np.float64], resolution: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Signs and *doubled* mean ranks (whole numbers, ties or not) of the differences that are not zero."""
     difference = a - b
     order = np.argsort(np.abs(difference), kind="stable")
     size = np.abs(difference[order])
-    same = _ULPS * max(np.abs(a).max(), np.abs(b).max())
+    same = max(resolution, _ULPS * max(np.abs(a).max(), np.abs(b).max()))
     group = np.cumsum(np.diff(size, prepend=0.0) > same)  # 0: no difference; then one number for each set of ties
     differs = group > 0
     _, start, members = np.unique(group[differs], return_index=True, return_counts=True)

@@ -13,7 +13,10 @@ from dissensus.training.recipe import Recipe
 
 
 class Diverged(DissensusError, ArithmeticError):
-    """The loss stopped being a number."""
+    """The loss stopped being a number: in which epoch, and the history up to and with it."""
+
+    epoch: int = 0
+    history: list[dict[str, float]] = []  # noqa: RUF012 (replaced, never changed)
 
 
 def check_classes(model: nn.Module, x: Tensor, y: Tensor, deliver: Deliver, watch: Watch) -> int:
@@ -36,11 +39,13 @@ def finite(loss: Tensor, logits: Logits) -> Tensor:
     return torch.stack([torch.isfinite(values).all() for values in (loss, *logits.values())]).all().double()
 
 
-def check_finite(row: dict[str, float], recipe: Recipe) -> None:
+def check_finite(row: dict[str, float], recipe: Recipe, before: list[dict[str, float]]) -> None:
     """A loss that is no number never becomes one again, so training ends here, with advice."""
     if not row.pop("finite"):
-        raise Diverged(
+        error = Diverged(
             f"training diverged in epoch {row['epoch']}: the loss or the predictions are no longer finite "
             f"(train_loss is {row['train_loss']:g}). Try a lower lr (it was {recipe.lr:g}), or look for inputs of a "
             "wild scale."
         )
+        error.epoch, error.history = int(row["epoch"]), [*before, row]
+        raise error

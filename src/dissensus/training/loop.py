@@ -221,7 +221,7 @@ class Run:
         while len(self.readings) > behind:
             found, epoch = self.readings.popleft().read(), len(self.history)
             row = {"epoch": epoch, "lr": self.recipe.rate(epoch, len(self.batches)), **found}
-            check_finite(row, self.recipe)
+            check_finite(row, self.recipe, self.history)
             self.history.append(row)
             if self.job.progress is not None:
                 self.job.progress(dict(row))

@@ -12,7 +12,7 @@ from dissensus.experiment.claims import Claims, Part
 from dissensus.experiment.claims.decide import Told, combined, decide
 from dissensus.experiment.claims.ledger import Judged
 from dissensus.experiment.claims.quantities import Quantity
-from dissensus.stats import holm
+from dissensus.stats import holm, wilcoxon
 
 
 def cells(values: np.ndarray, metric: str) -> list[Told]:
@@ -37,6 +37,15 @@ def test_direction_is_wilcoxon_s_test_with_holm(lower: Part) -> None:
     np.testing.assert_allclose([cell.p for cell in made.cells], holm(p), rtol=1e-5)
     np.testing.assert_allclose([cell.p_against for cell in made.cells], holm(against), rtol=1e-5)
     assert [cell.agree for cell in made.cells] == [(row < 0).sum() for row in values]
+
+
+def test_accuracies_that_differ_alike_tie(lower: Part) -> None:
+    """Of 2,000 items, as single precision has it: three more are three more, wherever they come from."""
+    right = np.array([1783, 1782, 1724, 1711, 1753, 1706, 1711, 1706, 1718, 1778])
+    more = np.array([3, 3, 6, 1, -3, -2, -1, 3, 0, 0])
+    first, second = (np.float32(one / 2000).astype(str).astype(float) for one in (right + more, right))
+    (cell,) = decide(replace(lower, kind="higher"), cells((first - second)[None], "accuracy")).cells
+    assert cell.p == pytest.approx(wilcoxon(more, np.zeros(10), "greater").pvalue, rel=1e-5)
 
 
 def test_one_cell_that_is_reversed_contradicts_every(lower: Part) -> None:

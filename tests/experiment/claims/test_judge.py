@@ -194,7 +194,7 @@ def balanced(name: str) -> Callable[[Number], float]:
     return lambda number: little(number) * (4 if when(number) else 1)
 
 
-def test_a_run_that_diverged_counts_as_missing(claims: Claims, paper: Paper) -> None:
+def test_a_number_that_is_none_counts_as_missing(claims: Claims, paper: Paper) -> None:
     evidence = world(claims, paper, only="B4")
     broken = Cell("published", "sls", 5, 1, 3)
     findings = [

@@ -223,6 +223,18 @@ def test_how_many_votes_are_enough() -> None:
     assert {one.votes for _, _, several in few for one in several} == {None}
 
 
+@pytest.mark.parametrize(("diverged", "votes"), [(1, 10), (2, None)])
+def test_votes_are_enough_without_a_run_that_diverged(diverged: int, votes: int | None) -> None:
+    whole = world()
+    lost = {
+        run
+        for run, cell in whole.runs.items()
+        if (cell.protocol, cell.method, cell.votes) == (ALONE, "soft", 25) and cell.seed < diverged
+    }
+    found = [one for one in whole.findings if one.run not in lost]
+    assert _enough(Evidence(whole.runs, {run: {"diverged": 3} for run in lost}, found), "kl") == votes
+
+
 def _enough(evidence: Evidence, metric: str) -> int | str | None:
     """With soft labels."""
     several = next(several for name, method, several in enough_by_set(evidence) if (name, method) == (ALONE, "soft"))

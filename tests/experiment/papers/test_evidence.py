@@ -122,6 +122,29 @@ def test_nothing_is_written_and_read_as_nothing(tmp_path: Path) -> None:
     assert told(Evidence.read(tmp_path)) == told(Evidence({}))
 
 
+def test_a_run_that_diverged_is_there_without_numbers(evidence: Evidence, tmp_path: Path) -> None:
+    lost = Evidence.from_rows(about={SOFT[2]: {"device": "cpu", "seconds": 3.0, "diverged": 0}})
+    assert lost.diverged == {SOFT[2]: 0}
+    assert lost.numbers("kl", protocol="published", method="soft") == {}
+    both = evidence.joined(lost)
+    both.write(tmp_path)
+    assert (tmp_path / "runs.csv").read_text().splitlines()[0].endswith(",seconds,diverged")
+    read = Evidence.read(tmp_path)
+    assert told(read) == told(both)
+    assert read.diverged == {SOFT[2]: 0}
+
+
+def test_where_none_diverged_no_column_says_so(evidence: Evidence, tmp_path: Path) -> None:
+    evidence.write(tmp_path)
+    path = tmp_path / "runs.csv"
+    assert path.read_text().splitlines()[0].endswith(",seconds")
+    assert Evidence.read(tmp_path).diverged == {}
+    head, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([f"{head},why", *(f"{row}," for row in rows)]) + "\n")
+    with pytest.raises(StoreError, match=r"its columns are .*why"):
+        Evidence.read(tmp_path)
+
+
 def test_rewriting_changes_no_byte(evidence: Evidence, tmp_path: Path) -> None:
     evidence.write(tmp_path / "one")
     Evidence.read(tmp_path / "one").write(tmp_path / "two")

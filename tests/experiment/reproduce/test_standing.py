@@ -10,7 +10,7 @@ import pytest
 from torch import nn
 
 from dissensus.experiment.events import event_of
-from dissensus.experiment.papers import Cell
+from dissensus.experiment.papers import Cell, Evidence
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce import Reproduction, Standing, counts
 from dissensus.experiment.reproduce.lines import Models
@@ -61,6 +61,43 @@ def test_what_is_there_is_done(here: Reproduction) -> None:
 def test_a_run_without_what_was_to_be_kept_is_made_again(here: Reproduction) -> None:
     put(here, FEW)
     assert now_of(here, FEW).again == {FEW: "it was made without train logits"}
+
+
+def test_a_run_that_diverged_is_done_though_nothing_was_found_in_it(here: Reproduction) -> None:
+    put(here, FEW, diverged=1)
+    now = now_of(here, FEW, replace(FEW, seed=1))
+    assert now.done == now.diverged == {FEW}
+    assert not now.again
+    assert now.left == [replace(FEW, seed=1)]
+    assert times(now, here.store).training is None  # a part of its epochs says nothing of a whole run
+
+
+def test_no_model_waits_for_one_that_diverged(here: Reproduction) -> None:
+    """Of the lines of a seed, those to a model that is not there are not drawn, and nothing is made again for them."""
+    lost, other = Cell("published", "soft", "all", 1, 0), Cell("published", "soft", "all", 1, 0, 500)
+    put(here, lost, diverged=1)
+    put(here, other)
+    here.looks[here.plans[other].name] = Look("small-cnn", here.setting.effort)
+    for weights in ("best", "last"):
+        Models.beside(here.store).save(here.plans[other].name, weights, nn.Linear(2, 2))
+    now = now_of(here, lost, other)
+    assert now.done == {lost, other}
+    assert not now.again
+    here.forget_models()
+    assert Models.beside(here.store).runs() == []
+
+
+def test_what_diverged_by_results_alone_is_done(here: Reproduction) -> None:
+    """Results tell that they diverged, and their store is gone: there is nothing that could be made again."""
+    cells = [Cell("published", "sls", "all", 1, seed) for seed in range(2)]
+    soft = [replace(cell, method="soft") for cell in cells]
+    about = {cell: {"diverged": 1} for cell in (*cells, *soft)}
+    told = Evidence(
+        {here.plans[cell].name: cell for cell in about}, {here.plans[cell].name: told for cell, told in about.items()}
+    )
+    now = replace(here, before=told).standing(about)
+    assert now.done == now.diverged == now.recorded == set(about)
+    assert (now.left, now.again, now.spent) == ([], {}, frozenset())
 
 
 def test_a_line_that_nobody_drew_is_drawn_by_its_second_end(here: Reproduction) -> None:

@@ -52,6 +52,14 @@ def test_numbers_are_those_of_scipy():
     assert found.low < found.difference < found.high
 
 
+def test_gains_that_are_equal_but_for_rounding_tie():
+    right, more = np.array([248, 239, 234, 216, 230, 239]), np.array([2, -2, -1, -1, 1, -1])
+    gains, whole = (right + more) / 303 - right / 303, more.astype(float)
+    (found,) = decide([Contrast("mine", "gains", "a", "b", gains, np.zeros(6))], "accuracy")
+    (expected,) = decide([Contrast("mine", "gains", "a", "b", whole, np.zeros(6))], "accuracy")
+    assert found.p_differ == expected.p_differ
+
+
 def test_what_is_equal_but_for_rounding_is_equal():
     base = np.linspace(0.1, 0.9, 10)
     (found,) = decide([Contrast("mine", "votes", "five", "all", (base + 0.2) - 0.2, base, "")], "accuracy")

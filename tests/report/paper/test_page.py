@@ -11,7 +11,7 @@ import pytest
 
 from dissensus.experiment.claims import judge_claims
 from dissensus.experiment.judgement import judge, results_of
-from dissensus.experiment.papers import read_paper
+from dissensus.experiment.papers import Cell, read_paper
 from dissensus.experiment.papers.evidence import Evidence
 from dissensus.report.paper import Note, read_notes, write_page, write_paper_page
 
@@ -105,6 +105,16 @@ def test_nothing_run_yet_is_said(basins, outline_of, tmp_path):
     assert text.count("Not run yet") >= 20  # tables and figures alike
     assert not [tag for tag, _ in told.tags if tag == "img"]
     assert not (tmp_path / "figures").exists()
+
+
+@pytest.mark.parametrize(("paper", "protocol"), [("basins", "audited"), ("soft-labels", "md-agreement-frozen")])
+def test_runs_that_diverged_are_named(paper, protocol, outline_of, tmp_path):
+    cells = [Cell(protocol, "sls", "all", 1, seed) for seed in (3, 4)]
+    evidence = Evidence.from_rows(about={cell: {"diverged": 10 + cell.seed} for cell in cells})
+    text = outline_of(write_page(judge(evidence, read_paper(paper), tmp_path), tmp_path).read_text("utf-8")).text
+    named = f"2 runs diverged: sls, seed 3 ({protocol}), in epoch 13; sls, seed 4 ({protocol}), in epoch 14. They count"
+    assert named in " ".join(text.split())
+    assert "2 trainings, of which 2 diverged" in text or "2 of 420 trainings, of which 2 diverged" in text
 
 
 def test_it_needs_no_torch_and_no_pydantic(tmp_path, make, basins):

@@ -146,7 +146,8 @@ def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
     planned, made = len(paper.cells()), len(evidence.runs)
     of = f" of {planned}" if made < planned and evidence.comparable(paper) else ""  # a smoke test is no part of them
     trainings = f"{made}{of} trainings" if of else many(made, "training")
-    runs = f"{trainings}, {many(len(seeds), 'seed')}" if seeds else "no training yet (B13 needs none)"
+    lost = f", of which {len(evidence.diverged)} diverged" if evidence.diverged else ""
+    runs = f"{trainings}{lost}, {many(len(seeds), 'seed')}" if seeds else "no training yet (B13 needs none)"
     return f"Of the paper's claims, {counts}: from {runs}, one data set and one architecture, with simulated few votes."
 
 

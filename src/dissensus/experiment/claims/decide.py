@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import exp, log
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +18,25 @@ from dissensus.experiment.claims.ledger import (
     UNDECIDED,
     Judged,
     Measured,
+    Stage,
     Verdict,
 )
-from dissensus.experiment.claims.measured import Values
+from dissensus.experiment.claims.measured import MAY_DIVERGE, Values
 from dissensus.experiment.claims.proposition import proposition_errors
 from dissensus.experiment.claims.quantities import Quantity
+from dissensus.experiment.papers import Cell
+from dissensus.metrics import METRICS
 from dissensus.stats import bootstrap, equivalence, holm, wilcoxon
 from dissensus.stats.jackknife import over_pairs
+from dissensus.stats.paired import SINGLE
 from dissensus.stats.student import p_above_zero
 
 HOLDS, FAILS = 1e-12, 1e-9  # how far an identity may be off, and must be
 DRAWS = 10_000
 _SURE = 0.95
+
+Side = Literal["greater", "less"]
+SIDES: tuple[Side, Side] = ("greater", "less")  # as claimed, and the opposite
 
 
 @dataclass(frozen=True)
@@ -38,14 +46,23 @@ class Told:
     quantity: Quantity
     published: str
     values: Values
+    diverged: Mapping[Cell, int] = field(default_factory=dict)  # which side of the comparison each is of
+
+    @property
+    def lost(self) -> dict[int, int]:
+        """Seeds without a number since a training diverged; the side that did, 0 where not one alone."""
+        sides: dict[int, set[int]] = {}
+        for cell, side in self.diverged.items():
+            sides.setdefault(cell.seed, set()).add(side)
+        return {seed: both.pop() if len(both) == 1 else 0 for seed, both in sides.items()}
 
 
 def decide(part: Part, cells: Sequence[Told]) -> Judged:
     """The verdict on a part that needs numbers of runs; each cell is shown even where it is too early for one."""
-    missing = _missing(part, cells)
+    missing, stage = _missing(part, cells)
     if missing:
         shown = (_counted(part, cells),) if part.kind == "best" else tuple(_shown(part, cell) for cell in cells)
-        return Judged(part.name, part.says, part.weight, UNDECIDED, missing, shown, "early")
+        return Judged(part.name, part.says, part.weight, UNDECIDED, missing, shown, stage)
     return _DECIDE[part.kind](part, cells)
 
 
@@ -83,17 +100,20 @@ def _reasons(those: Sequence[Judged], of: Sequence[Judged]) -> str:
 # --- before the verdict -----------------------------------------------------------------------------------------------
 
 
-def _missing(part: Part, cells: Sequence[Told]) -> str:
-    """Why it is too early for a verdict; "" where it is not."""
-    fewest = min((_seeds(part, cell.values) for cell in cells), default=0)
-    if not fewest:
-        none = sum(not cell.values for cell in cells)
-        return "not measured yet" + ("" if none == len(cells) else f" in {none} of {len(cells)} cells")
-    if fewest < part.seeds:
-        return f"only {fewest} of {part.seeds} seeds"
+def _missing(part: Part, cells: Sequence[Told]) -> tuple[str, Stage]:
+    """Why there is no verdict, and whether it is too early for one; "" where there is a verdict."""
+    early = [cell for cell in cells if _seeds(part, cell.values) + len(cell.lost) < part.seeds]
+    if early or not cells:
+        none = sum(not cell.values for cell in early)
+        if fewest := min((_seeds(part, cell.values) for cell in early), default=0):
+            return f"only {fewest} of {part.seeds} seeds", "early"
+        return "not measured yet" + ("" if none == len(cells) else f" in {none} of {len(cells)} cells"), "early"
+    lost = max((len(cell.lost) for cell in cells if _seeds(part, cell.values) < part.seeds), default=0)
+    if lost > MAY_DIVERGE * part.seeds:
+        return f"a run diverged in {lost} of {part.seeds} seeds", "judged"
     if part.pairs and any(2 * len(cell.values) < (n := _seeds(part, cell.values)) * (n - 1) for cell in cells):
-        return "not all pairs of seeds were compared"
-    return ""
+        return "not all pairs of seeds were compared", "early"
+    return "", "judged"
 
 
 def _seeds(part: Part, values: Values) -> int:
@@ -168,12 +188,10 @@ def _directed(part: Part, cells: Sequence[Told]) -> Judged:
     least = _least(part)
     if part.pairs:
         means = [over_pairs(_pairs(part, cell)) for cell in cells]
-        p, against = [one.p_above(least) for one in means], [one.p_below(least) for one in means]
+        p, against = holm([one.p_above(least) for one in means]), holm([one.p_below(least) for one in means])
     else:
-        signed = [_signed(part, cell) for cell in cells]
-        p = [wilcoxon(one, np.full(len(one), least), "greater").pvalue for one in signed]
-        against = [wilcoxon(one, np.full(len(one), least), "less").pvalue for one in signed]
-    made = _tested(part, cells, holm(p), holm(against))
+        p, against = (_p_beside(part, cells, least, side) for side in SIDES)
+    made = _tested(part, cells, p, against)
     m, need = len(made), _need(part, len(made))
     as_claimed = sum(cell.verdict == SUPPORTED for cell in made)
     reversed_ = sum(cell.verdict == CONTRADICTED for cell in made)
@@ -184,6 +202,35 @@ def _directed(part: Part, cells: Sequence[Told]) -> Judged:
     else:
         told = f"{as_claimed} of {m} cells as claimed, {reversed_} reversed ({test}, Holm over {m})"
     return Judged(part.name, part.says, part.weight, verdict, told, made)
+
+
+def _p_beside(part: Part, cells: Sequence[Told], least: float, side: Side) -> NDArray[np.float64]:
+    """That the values lie on this side, by cell, corrected.
+
+    A run that diverged never helps. Its seed is left out; and where it is known what is better, the test must come to
+    the same with the seed counted as the largest difference against the method that diverged: the larger p-value.
+    """
+    left_out, counted = [], []
+    for cell in cells:
+        values = _signed(part, cell) - least
+        lost = (2 * np.abs(values).max() + 1) * np.array(_speaking(part, cell))
+        left_out.append(_p_side(values, side))
+        counted.append(_p_side(np.concatenate([values, lost]), side) if len(lost) else 0.0)
+    return np.maximum(holm(left_out), counted)
+
+
+def _p_side(values: NDArray[np.float64], side: Side) -> float:
+    """Equal ones are equal, though their numbers were kept in single precision."""
+    return wilcoxon(values, np.zeros(len(values)), side, resolution=SINGLE).pvalue
+
+
+def _speaking(part: Part, cell: Told) -> list[int]:
+    """Of the seeds that were lost, for what each speaks if diverged is worst: 1 for the claim, -1 against it."""
+    metric = METRICS.get(cell.quantity.metric)
+    if metric is None or metric.higher_is_better is None:
+        return []
+    worse = -1 if metric.higher_is_better else 1
+    return [side * worse * (part.direction(cell.quantity.metric) or 1) for side in cell.lost.values() if side]
 
 
 def _need(part: Part, cells: int) -> int:
@@ -222,8 +269,8 @@ def _every(part: Part, cells: Sequence[Told]) -> Judged:
     for cell in cells:
         shown = _shown(part, cell)
         assert shown.agree is not None
-        few = 2 * shown.agree < shown.seeds
-        verdict = SUPPORTED if shown.agree == shown.seeds else CONTRADICTED if few else UNDECIDED
+        few, whole = 2 * shown.agree < shown.seeds, shown.agree == shown.seeds and -1 not in _speaking(part, cell)
+        verdict = SUPPORTED if whole else CONTRADICTED if few else UNDECIDED
         made.append(replace(shown, verdict=verdict))
     verdicts = {cell.verdict for cell in made}
     verdict = CONTRADICTED if CONTRADICTED in verdicts else UNDECIDED if UNDECIDED in verdicts else SUPPORTED
@@ -269,8 +316,7 @@ def _best(part: Part, cells: Sequence[Told]) -> Judged:
 def _p_beaten(part: Part, cells: Sequence[Told], metrics: Sequence[str]) -> float:
     """Small where rivals are ahead on so many metrics that the rest are fewer than are needed."""
     assert part.need is not None
-    signed = [_signed(part, cell) for cell in cells]
-    p = holm([wilcoxon(one, np.zeros(len(one)), "less").pvalue for one in signed])
+    p = _p_beside(part, cells, 0.0, "less")
     lost = {metric: min(p[n] for n, cell in enumerate(cells) if cell.quantity.metric == metric) for metric in metrics}
     return float(sorted(lost.values())[len(metrics) - part.need])
 

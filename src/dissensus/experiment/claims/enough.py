@@ -9,6 +9,7 @@ from itertools import takewhile
 import numpy as np
 from numpy.typing import NDArray
 
+from dissensus.experiment.claims.measured import MAY_DIVERGE
 from dissensus.experiment.papers import Evidence
 from dissensus.metrics import METRICS
 from dissensus.stats.correction import rejected_in_order
@@ -41,12 +42,14 @@ def votes_enough(
     """From the largest number of votes downwards, each against all votes; the first that may be worse ends it.
 
     Of several protocols, their mean by seed. The order is fixed before, so the tests need no correction: a number of
-    votes is only tested where all larger ones were enough.
+    votes is only tested where all larger ones were enough. A seed in which a run diverged is left out; if there are
+    more than claims may lose so, nothing is said.
     """
     downwards = sorted(votes, reverse=True)
     lost = [_lost(evidence, metric, protocols, method, number, checkpoint) for number in downwards]
-    whole = takewhile(lambda one: len(one) >= seeds, lost)
-    p = [float(f"{p_not_worse(one, margin):.6g}") for one in whole]
+    few = [_diverged(evidence, protocols, method, number) for number in downwards]
+    whole = takewhile(lambda one: len(one[0]) >= seeds - min(one[1], MAY_DIVERGE * seeds), zip(lost, few, strict=True))
+    p = [float(f"{p_not_worse(one, margin):.6g}") for one, _ in whole]
     shown = rejected_in_order(p, ALPHA)
     tested = dict(zip(downwards, p[: shown + 1], strict=False))
     if shown == len(p) < len(downwards):  # the next one is still to be made
@@ -69,3 +72,10 @@ def _lost(
     shared = sorted(set.intersection(*(set(one) for one in by_protocol)))
     lost = np.array([np.mean([one[seed] for one in by_protocol]) for seed in shared], np.float64)
     return lost[np.isfinite(lost)]
+
+
+def _diverged(evidence: Evidence, protocols: Sequence[str], method: str, votes: int) -> int:
+    """In how many seeds a run with so many votes, or with all, diverged."""
+    wanted = {(protocol, method, number, 1, 0) for protocol in protocols for number in (votes, "all")}
+    cells = evidence.diverged
+    return len({one.seed for one in cells if (one.protocol, one.method, one.votes, one.hold, one.reorder) in wanted})

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from dissensus.base.words import listed, run_in_words
 from dissensus.experiment.claims.claim import Claim, Claims, Part, View, read_claims
 from dissensus.experiment.claims.decide import Told, combined, decide, decide_identity
 from dissensus.experiment.claims.guard import guarded
 from dissensus.experiment.claims.ledger import UNDECIDED, Judged, Ledger, Row
-from dissensus.experiment.claims.measured import measured
+from dissensus.experiment.claims.measured import diverged, measured
 from dissensus.experiment.claims.planned import Plans, planned, plans
 from dissensus.experiment.claims.quantities import quantities
 from dissensus.experiment.claims.told import published
-from dissensus.experiment.papers import Evidence, Paper
+from dissensus.experiment.papers import Cell, Evidence, Paper
 
 TEMPERED = ("soft_nll", "kl")  # what a temperature can buy
 
@@ -104,6 +105,7 @@ def _judged(
             one,
             published(one, part, paper, claim.places, claims.outside),
             {} if not_run else measured(one, part, evidence, view, claims.outside),
+            {} if not_run else diverged(one, evidence, view),
         )
         for one in (named if not_run else cells)
     ]
@@ -112,4 +114,12 @@ def _judged(
         return replace(judged, reason="not run under this protocol", stage="not planned")
     if len(cells) < len(named):
         judged = replace(judged, reason=f"{judged.reason}; the protocol plans {len(cells)} of {len(named)} cells")
+    if lost := sorted({cell for one in told for cell in one.diverged}, key=lambda cell: (str(cell.votes), cell.seed)):
+        names = listed([_named(cell, evidence.diverged[cell]) for cell in lost])
+        judged = replace(judged, reason=f"{judged.reason}; without {names}")
     return judged
+
+
+def _named(cell: Cell, epoch: int) -> str:
+    run = run_in_words(cell.method, cell.votes, cell.hold, cell.seed, reordered=cell.reorder > 0)
+    return f"{run} (diverged in epoch {epoch})"

@@ -9,12 +9,15 @@ from math import isfinite, log
 from typing import Any
 
 from dissensus.experiment.claims.claim import Part, View
+from dissensus.experiment.claims.planned import needs, training
 from dissensus.experiment.claims.quantities import Difference, Number, Quantity
-from dissensus.experiment.papers import Evidence
+from dissensus.experiment.papers import Cell, Evidence
 from dissensus.experiment.papers.evidence import REORDERED
 
 Seed = int | tuple[int, int]  # of one run, or of a pair
 Values = dict[Seed, float]
+
+MAY_DIVERGE = 0.1  # of the seeds: with nine of ten, Holm over the 16 cells of the largest part can still reject
 
 EITHER_WAY = ("barrier", "barrier_reset", "barrier_aligned")
 """Numbers of two models that are the same whichever of the two is named first."""
@@ -28,6 +31,24 @@ def measured(
     Of several outside sets that may stand for one another, the first that was measured. Of several protocols, the mean.
     """
     return _mean([_under(quantity, part, evidence, one, outside) for one in view.apart])
+
+
+def diverged(quantity: Quantity, evidence: Evidence, view: View) -> dict[Cell, int]:
+    """The trainings of the quantity that diverged, so that their seeds have no number.
+
+    1 where the training is of what is compared, -1 where it is of what that is compared with, 0 where of both.
+    """
+    found: dict[Cell, int] = {}
+    if not evidence.diverged:
+        return found
+    sides = [(number, side) for one in quantity.differences for number, side in ((one.first, 1), (one.second, -1))]
+    sides += [(number, 0) for one in quantity.less for number in (one.first, one.second)]
+    for number, side in sides:
+        families = set() if number is None else {need[:4] for need in needs(number)}
+        for cell in evidence.diverged:
+            if cell.protocol in view.protocols and training(cell) in families:
+                found[cell] = side if found.get(cell, side) == side and not quantity.less else 0
+    return found
 
 
 def _under(

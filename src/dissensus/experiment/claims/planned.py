@@ -35,8 +35,8 @@ def plans(paper: Paper, protocol: str) -> Plans:
     known: set[tuple[Any, ...]] = set()
     for one in paper.of(protocol):
         for cell in one.cells():
-            known.add(_training(cell))
-            known |= {(*_training(cell), diagnostic) for diagnostic in one.diagnostics}
+            known.add(training(cell))
+            known |= {(*training(cell), diagnostic) for diagnostic in one.diagnostics}
     return frozenset(known)
 
 
@@ -44,7 +44,7 @@ def planned(quantity: Quantity, known: Plans, fewer: bool) -> Quantity | None:
     """The quantity as a protocol plans it, without what it does not plan where ``fewer`` will do; else None."""
 
     def all_planned(one: Difference) -> bool:
-        return all(_needs(number) <= known for number in (one.first, one.second) if number is not None)
+        return all(needs(number) <= known for number in (one.first, one.second) if number is not None)
 
     kept = tuple(filter(all_planned, quantity.differences))
     less = tuple(filter(all_planned, quantity.less))
@@ -54,11 +54,13 @@ def planned(quantity: Quantity, known: Plans, fewer: bool) -> Quantity | None:
     return replace(quantity, differences=kept, less=less)
 
 
-def _training(cell: Cell) -> tuple[Any, ...]:
+def training(cell: Cell) -> tuple[Any, ...]:
+    """As :func:`needs` has it."""
     return cell.method, cell.votes, cell.hold, bool(cell.reorder)
 
 
-def _needs(number: Number) -> set[tuple[Any, ...]]:
+def needs(number: Number) -> set[tuple[Any, ...]]:
+    """The trainings that a number is of, and the diagnostic that it is planned as."""
     diagnostic = () if number.metric in METRICS else (DIAGNOSTIC_OF[number.metric],)
     needed = {(number.method, number.votes, number.hold, False, *diagnostic)}
     if number.other:

@@ -179,9 +179,9 @@ def _how_sure(evidence: Evidence) -> str:
     leads = {name: lead(guard, name, "best", evidence) for name in protocols}
     weak = [name for name, value in leads.items() if value is not None and value < guard.by]
     seeds = len({cell.seed for cell in evidence.runs.values()})
-    told = (
-        f"{len(evidence.runs)} trainings, {seeds} seeds, {len(protocols)} of {len(read_paper('soft-labels').protocols)}"
-    )
+    lost = f", of which {len(evidence.diverged)} diverged" if evidence.diverged else ""
+    of = len(read_paper("soft-labels").protocols)
+    told = f"{len(evidence.runs)} trainings{lost}, {seeds} seeds, {len(protocols)} of {of}"
     kept = (
         f" On {', '.join(weak)} the hard arm does not {guard.says}: there no claim that compares with it is decided "
         f"({', '.join(_compare_with_it())}), whatever the numbers."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -124,6 +125,15 @@ class Evidence:
         for line in self.lines:
             address, seeds = self._address(line)
             self._curves.setdefault(address, {})[seeds] = line.curve
+
+    @cached_property
+    def diverged(self) -> dict[Cell, int]:
+        """The trainings that diverged, which have no numbers: in which epoch."""
+        return {
+            self.runs[run]: int(told["diverged"])
+            for run, told in self.about.items()
+            if told.get("diverged") is not None
+        }
 
     def comparable(self, paper: Paper) -> bool:
         """Whether its runs are of the data that the paper names. Those of a smoke test are not, and their numbers have

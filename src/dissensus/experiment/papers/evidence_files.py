@@ -1,7 +1,7 @@
 """Evidence on disk: four small files, the same byte for byte whenever their content is.
 
 ================== =================================================================================================
-``runs.csv``       a row a training: what it was, and where and how it was made
+``runs.csv``       a row a training: what it was, where and how it was made, and whether it diverged
 ``numbers.csv.gz`` a row a number: of one run, of a run and an outside set, or of two runs
 ``history.csv.gz`` a row an epoch of each run
 ``curves.csv.gz``  a row a point of each line that a figure draws
@@ -29,6 +29,7 @@ from dissensus.experiment.papers.experiments import Cell
 
 FILES = RUNS, NUMBERS, HISTORY, CURVES = "runs.csv", "numbers.csv.gz", "history.csv.gz", "curves.csv.gz"
 ABOUT = ("data", "model", "version", "commit", "torch", "device", "precision", "seconds")
+DIVERGED = "diverged"  # a last column of runs, where one did: in which epoch
 
 _CELL = ["protocol", "method", "votes", "hold", "seed", "reorder"]
 _SUBJECT = ["run", "name", "checkpoint", "tempered", "slice", "where", "other"]
@@ -40,10 +41,11 @@ Made = TypeVar("Made")
 def write(evidence: Evidence, folder: str | os.PathLike[str]) -> None:
     """All four files."""
     names = list(dict.fromkeys(name for columns in evidence.histories.values() for name in columns))
-    about = {run: [_text(told.get(key)) for key in ABOUT] for run, told in evidence.about.items()}
+    keys = [*ABOUT, *([DIVERGED] if evidence.diverged else [])]
+    about = {run: [_text(told.get(key)) for key in keys] for run, told in evidence.about.items()}
     _write(
         Path(folder) / RUNS,
-        ["run", *_CELL, *ABOUT],
+        ["run", *_CELL, *keys],
         ([run, *map(str, vars(cell).values()), *about[run]] for run, cell in evidence.runs.items()),
     )
     _write(
@@ -90,12 +92,14 @@ def read(folder: str | os.PathLike[str]) -> Evidence:
         ) from None
 
 
-def _trainings(_: Row, rows: Iterable[Row]) -> Iterator[tuple[str, tuple[Cell, dict[str, Any]]]]:
+def _trainings(head: Row, rows: Iterable[Row]) -> Iterator[tuple[str, tuple[Cell, dict[str, Any]]]]:
+    keys = head[1 + len(_CELL) :]
     for run, protocol, method, votes, hold, seed, reorder, *about in rows:
         shown: int | Literal["all"] = "all" if votes == "all" else int(votes)
-        told: dict[str, Any] = {key: text for key, text in zip(ABOUT, about, strict=True) if text}
-        if "seconds" in told:
-            told["seconds"] = float(told["seconds"])
+        told: dict[str, Any] = {key: text for key, text in zip(keys, about, strict=True) if text}
+        for key, number in (("seconds", float), (DIVERGED, int)):
+            if key in told:
+                told[key] = number(told[key])
         yield run, (Cell(protocol, method, shown, int(hold), int(seed), int(reorder)), told)
 
 
@@ -174,7 +178,8 @@ def _read(path: Path, head: Row, made: Callable[[Row, Iterable[Row]], Iterable[M
             raise ValueError("it ends within a row")
         rows = csv.reader(text.splitlines())
         columns = next(rows)
-        if columns[: len(head)] != head or (path.name != HISTORY and columns != head):
+        more = columns[len(head) :]
+        if columns[: len(head)] != head or (more and path.name != HISTORY and (path.name, more) != (RUNS, [DIVERGED])):
             raise ValueError(f"its columns are {', '.join(columns)}")
         return list(made(columns, rows))
     except FileNotFoundError:

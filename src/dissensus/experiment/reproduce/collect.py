@@ -45,7 +45,11 @@ def collect(of: Reproduction) -> Evidence:
         {run.name: cell for cell, run in runs.items()},
         {run.name: about(run) for run in runs.values()},
         [one for one in found if isinstance(one, Finding)],
-        {run.name: {name: told for name, told in run.history.items() if name != LEFT_OUT} for run in runs.values()},
+        {
+            run.name: {name: told for name, told in run.history.items() if name != LEFT_OUT}
+            for run in runs.values()
+            if run.diverged is None
+        },
         [one for one in found if isinstance(one, Line)],
     )
 
@@ -63,18 +67,21 @@ def about(run: StoredRun) -> dict[str, Any]:
         "device": told.get("device"),
         "precision": run.plan["recipe"].get("precision"),
         "seconds": round((told["seconds"] - looking) / told.get("width", 1) + looking, 3),
+        "diverged": run.diverged,
     }
     return {name: value for name, value in found.items() if value is not None}  # as files have it
 
 
 def _of_run(cell: Cell, run: StoredRun, of: Reproduction) -> Found:
+    if (cell.votes, cell.hold, cell.reorder) == ("all", 1, 0):
+        yield from yardsticks(run, cell.method == YARDSTICK)  # of the items, so of a run that diverged as well
+    if run.diverged is not None:
+        return
     for record in records_of(run):
         if record.against == "human":
             yield Finding(run.name, record.metric, record.value, record.checkpoint, record.tempered)
     yield from _dynamics(run)
     yield from entropy_gaps(run)
-    if (cell.votes, cell.hold, cell.reorder) == ("all", 1, 0):
-        yield from yardsticks(run, cell.method == YARDSTICK)
     for one in run.diagnostics():
         if one.weights and one.other not in of.looks:  # lines between runs are told below, from one end to the other
             yield _finding(run.name, one)

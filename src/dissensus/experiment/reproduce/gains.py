@@ -42,7 +42,7 @@ class Gains:
     def _on_evaluation_items(
         self, cell: Cell, run: StoredRun, soft: StoredRun, checkpoint: Checkpoint
     ) -> Iterator[Finding | Line]:
-        """On those that have so many votes, with a target drawn from theirs as those of the training items were."""
+        """With a target drawn from their votes as those of the training items were; on those that have enough."""
         assert cell.votes != "all"
         draw = self.paper.protocols[cell.protocol].draw
         enough, sparse, full = sparse_targets(run.predictions["counts"], cell.votes, draw, cell.seed)

@@ -19,7 +19,7 @@ from dissensus.experiment.reproduce.lines import Models, drawn, joined, lines_of
 from dissensus.experiment.reproduce.look import Look, looks_of
 from dissensus.experiment.reproduce.plans import plans_of
 from dissensus.experiment.reproduce.setting import Setting
-from dissensus.experiment.reproduce.standing import Left, Standing, Times, standing, times
+from dissensus.experiment.reproduce.standing import Left, Standing, Times, diverged_of, standing, times
 from dissensus.experiment.sweep import Outcome, Say, compare
 from dissensus.records import RunStore, StoredRun
 
@@ -131,7 +131,11 @@ class Reproduction:
         progress: Progress | None = None,
         say: Say | None = None,
     ) -> Outcome:
-        """Make what is left, as :func:`~dissensus.experiment.compare` does: it can be killed, and called again."""
+        """Make what is left, as :func:`~dissensus.experiment.compare` does: it can be killed, and called again.
+
+        The recipe is the paper's, so a run that diverges is an outcome, kept as such and not made again: a GPU does not
+        repeat itself, and another try would be a choice among outcomes.
+        """
         for cell, why in now.again.items():
             if say is not None:
                 say(f"{name_of(cell)} is made again: {why}")
@@ -155,11 +159,13 @@ class Reproduction:
                 budget=budget,
                 say=say,
                 diagnose=self.looks,
+                keep_diverged=True,
             )
         finally:
             self.forget_models()
         left = (*outcome.left, *(now.plans[cell].name for cell in later))
-        return replace(outcome, failed=tuple(map(named, outcome.failed)), left=left)
+        failed, diverged = (tuple(map(named, events)) for events in (outcome.failed, outcome.diverged))
+        return replace(outcome, failed=failed, diverged=diverged, left=left)
 
     def forget_models(self) -> None:
         """Delete weights that no line needs any more."""
@@ -168,7 +174,8 @@ class Reproduction:
         if not kept:
             return
         waiting, recorded = set(), self.recorded()
-        for line in lines_of(self.plans, self.paper):
+        ends = lines_of(self.plans.keys() - diverged_of(self.plans, self.store, recorded), self.paper)
+        for line in ends:
             names = {self.plans[cell].name for cell in (line.first, line.second)}
             if names & kept and not drawn(line, self.plans, self.store, recorded):
                 waiting |= names

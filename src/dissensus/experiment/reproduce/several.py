@@ -92,6 +92,7 @@ class Several:
             {cell: why for one in several for cell, why in one.again.items()},
             frozenset(cell for one in several for cell in one.recorded),
             frozenset(cell for one in several for cell in one.spent),
+            frozenset(cell for one in several for cell in one.diverged),
         )
 
     def left(self, now: Standing) -> Left:

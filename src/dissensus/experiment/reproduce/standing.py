@@ -32,6 +32,7 @@ class Standing:
     again: Mapping[Cell, str]  # runs that are there, but must be made again, and why
     recorded: frozenset[Cell] = frozenset()  # of those that are done, those that results tell of and the store does not
     spent: frozenset[Cell] = frozenset()  # of those, what runs that are left are compared with, and nobody has any more
+    diverged: frozenset[Cell] = frozenset()  # of those that are done, those that ended without a model
 
     @property
     def left(self) -> list[Cell]:
@@ -44,8 +45,10 @@ def standing(
     """Look at the store, and at results. What is there counts as done if it has all that should have been found in it.
 
     What is compared from what runs kept must be there as well, once all runs of such a group are: of runs that only
-    results tell of, nothing is kept.
+    results tell of, nothing is kept. A run that diverged is done, and there is nothing to be found in it.
     """
+    diverged = diverged_of(plans, store, recorded)
+    wanted, plans = plans, {cell: plan for cell, plan in plans.items() if cell not in diverged}
     stored = {cell for cell, plan in plans.items() if plan.name in store}
     there = {cell: plan.name for cell, plan in plans.items() if cell in stored or plan.name in recorded.runs}
     again: dict[Cell, str] = {}
@@ -80,7 +83,17 @@ def standing(
                     again.setdefault(cell, "what it kept is gone, and a run that it has to be compared with needs it")
     done = frozenset(there.keys() - again.keys())
     waiting = {cell for group in groups if not group.cells <= there.keys() for cell in group.cells}
-    return Standing(plans, looks, done, again, done - stored, frozenset(waiting & (done - stored)))
+    told = {cell for cell in diverged if wanted[cell].name not in store}
+    return Standing(
+        wanted, looks, done | diverged, again, (done - stored) | told, frozenset(waiting & (done - stored)), diverged
+    )
+
+
+def diverged_of(plans: Mapping[Cell, Plan], store: RunStore, recorded: Evidence) -> frozenset[Cell]:
+    """The trainings that were made and diverged, as the store or results tell."""
+    stored = {cell: store.read(plan.name) for cell, plan in plans.items() if plan.name in store}
+    told = {cell for cell in recorded.diverged if cell in plans}
+    return frozenset(told | {cell for cell, run in stored.items() if run.diverged is not None})
 
 
 @dataclass(frozen=True)
@@ -118,6 +131,8 @@ def times(standing: Standing, store: RunStore, measured: Path = MEASURED) -> Tim
     for name in store:
         try:
             run = store.read(name)
+            if run.diverged is not None:
+                continue  # its time is that of a part of its epochs
             if kind_of(run.plan) in kinds and (told := _told(run.about, run.plan)) is not None:
                 by_device.setdefault(run.about["device"], []).append((*told, standing.looks.get(name)))
         except (StoreError, KeyError):

@@ -33,7 +33,8 @@ CHECKPOINTS: tuple[Checkpoint, ...] = ("best", "last")
 
 def coverage(runs: Iterable[StoredRun]) -> list[Score]:
     """The curves of runs that were given all votes, at ten coverages, with their areas."""
-    rows = [row for run in runs if run.plan["votes"] == "all" and run.plan["hold"] == 1 for row in _rows(run)]
+    told = [run for run in runs if run.plan["votes"] == "all" and run.plan["hold"] == 1 and run.diverged is None]
+    rows = [row for run in told for row in _rows(run)]
     return sorted(rows, key=lambda row: (row.data, row.condition, row.method, row.seed))
 
 

@@ -35,6 +35,7 @@ MARGINS = {
     "excess_aurc": 0.01,
 }
 ALPHA = 0.05
+ROUNDING = 1e-12  # of gains, which are differences themselves
 # What is judged: a metric, and whether after a temperature, which is for KL to show that it is not enough.
 VIEWS = (("kl", False), ("kl", True), ("entropy_correlation", False), ("accuracy", False))
 # What a model has learnt, as metrics: accuracy beyond the most frequent class, KL below that of the classes' shares.
@@ -150,7 +151,7 @@ def decide(contrasts: Sequence[Contrast], metric: str, tempered: bool = False) -
     for data in dict.fromkeys(contrast.data for contrast in contrasts):
         places = [place for place, contrast in enumerate(contrasts) if contrast.data == data]
         family = [contrasts[place] for place in places]
-        differ = holm([wilcoxon(one.a, one.b).pvalue for one in family])
+        differ = holm([wilcoxon(one.a, one.b, resolution=ROUNDING).pvalue for one in family])
         alike = holm([equivalence(one.a, one.b, margin=MARGINS[metric]).pvalue for one in family])
         for place, one, p_differ, p_same in zip(places, family, differ, alike, strict=True):
             found[place] = _finding(one, metric, tempered, float(p_differ), float(p_same))

@@ -23,6 +23,7 @@ from dissensus.report.paper.grid import (
 from dissensus.report.paper.measured import Subject, difference, measured
 from dissensus.report.tables import p_value
 from dissensus.stats import holm, wilcoxon
+from dissensus.stats.paired import SINGLE
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers import Paper
@@ -111,7 +112,7 @@ def _gains(evidence: Evidence, base: Callable[..., Subject], votes: list[int | s
             gain = difference(soft, own)
             if len(gain.values) > 1:
                 values = list(gain.values.values())
-                found[method, k] = gain, wilcoxon(values, [0.0] * len(values)).pvalue
+                found[method, k] = gain, wilcoxon(values, [0.0] * len(values), resolution=SINGLE).pvalue
     adjusted = holm([p for _, p in found.values()])
     return {key: (*told, float(more)) for (key, told), more in zip(found.items(), adjusted, strict=True)}
 

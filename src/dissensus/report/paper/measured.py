@@ -13,6 +13,7 @@ from dissensus.metrics import METRICS
 from dissensus.report.comparison import mean_interval
 from dissensus.stats import Interval, wilcoxon
 from dissensus.stats.jackknife import over_pairs
+from dissensus.stats.paired import SINGLE
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers import Address, Number, PValue
@@ -221,4 +222,5 @@ def p_of(evidence: Evidence, subject: Subject, told: PValue, seeds: int | None =
         return None
     better: Literal["greater", "less"] = "greater" if higher_is_better(subject.metric) else "less"
     a, b = ([one.values[seed] for seed in shared] for one in (ours, other))
-    return Paired(wilcoxon(a, b, better if told.side == "one-sided" else "two-sided").pvalue, len(shared))
+    side = better if told.side == "one-sided" else "two-sided"
+    return Paired(wilcoxon(a, b, side, resolution=SINGLE).pvalue, len(shared))

@@ -18,6 +18,7 @@ from dissensus.report.paper.beside import by_kind, reach_table, read_beside
 from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import Coverage, coverage
 from dissensus.report.paper.differences import NOT_EXPLAINED, Compared, Note, compared, counted, rule
+from dissensus.report.paper.diverged import diverged_runs
 from dissensus.report.paper.drawing import Drawn
 from dissensus.report.paper.extras import extra_tables
 from dissensus.report.paper.figures import FIGURES
@@ -67,6 +68,7 @@ def write_paper_page(
         "paper": paper,
         "banner": banner,
         "answer": list(answer),
+        "diverged": diverged_runs(evidence),
         "ledger": _ledger_content(ledger, rules or {}),
         "chances": read_chances(paper.name),
         "coverage": {protocol: coverage(evidence, paper, protocol=protocol) for protocol in paper.protocols},
@@ -151,7 +153,7 @@ def about_runs(told: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     for about in told:
         seconds += float(about.get("seconds") or 0.0)
         for field, value in about.items():
-            if field != "seconds" and value not in (None, ""):
+            if field not in ("seconds", "diverged") and value not in (None, ""):
                 seen.setdefault(field, Counter())[str(value)] += 1
     lines = {
         field: ", ".join(f"{value} ({count})" if len(values) > 1 else value for value, count in values.most_common(12))

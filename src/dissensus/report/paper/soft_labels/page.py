@@ -12,6 +12,7 @@ from dissensus.report.glossary import MEASURES, METHODS
 from dissensus.report.output import Files, picture, render, write_files
 from dissensus.report.paper.beside import by_kind, read_beside
 from dissensus.report.paper.coverage import coverage
+from dissensus.report.paper.diverged import diverged_runs
 from dissensus.report.paper.grid import called, to_csv
 from dissensus.report.paper.ledger import NO_SIGN, NOTHING, SIGNS, claims_of, views_of
 from dissensus.report.paper.page import about_runs, pictures
@@ -75,6 +76,7 @@ def write_soft_labels_page(
         "paper": paper,
         "banner": banner,
         "answer": list(answer),
+        "diverged": diverged_runs(evidence),
         "ledger": {
             "signs": SIGNS,
             "no_sign": NO_SIGN,
