@@ -11,6 +11,7 @@ leaves what it has, and the same command goes on from there.
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make(given: argparse.Namespace) -> int:
     """What is left of a plan; the exit status."""
-    budget = None if given.budget is None else seconds_of(given.budget)
+    end = None if given.budget is None else time.monotonic() + seconds_of(given.budget)
     path = HERE / f"{given.plan}.toml" if given.plan in PLANS else Path(given.plan)
     out = given.scores or SCORES / f"{path.stem}.json"
     recipe = {"recipe": {"precision": given.precision}} if given.precision else {}
@@ -79,6 +80,7 @@ def make(given: argparse.Namespace) -> int:
     left = missing(plans, [*before, *elsewhere])
     tell(f"{len(plans)} runs: {len(plans) - len(left)} known, {len(left)} to make")
     store = RunStore(given.store)
+    budget = None if end is None else max(1.0, end - time.monotonic())  # reading the data has taken its share
     try:
         outcome = compare(
             left, comparison.data, store, jobs=1, progress=tell_event, width=given.width, budget=budget, say=tell

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 OWN = ("--votes", "labels.csv", "--inputs", "features.npy")
@@ -95,3 +96,14 @@ def test_data_that_are_not_found_from_another_folder_are_told_as_they_were_given
     assert code == 2
     assert "cannot be read again: labels.csv does not exist" in err
     assert "given as labels.csv and features.npy: give this command in the folder where the run was made" in err
+
+
+@pytest.mark.parametrize("command", ["train", "compare"])
+def test_images_that_the_model_cannot_take_are_told_before_the_training(run, own_data, monkeypatch, command):
+    monkeypatch.setenv("DISSENSUS_DATA", str(own_data / "sets"))
+    (own_data / "sets" / "ood").mkdir(parents=True)
+    np.savez(own_data / "sets" / "ood" / "noise.npz", images=np.zeros((5, 32, 32, 3), np.uint8))
+    code, _, err = run(command, "--data", "glyphs", "--option", "items=90", "--diagnose", "--ood", "noise")
+    assert code == 2
+    assert "noise has images of the shape (3, 32, 32), but the model takes (3, 20, 20)" in err
+    assert not (own_data / "runs").exists()

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from dissensus.base.errors import InputError
+from dissensus.base.files import parts_of, written_whole
 from dissensus.training import Checkpoint, Diverged, Fitted, Recipe, Stopped, fit
 from dissensus.training.checkpoint import Saved, load, save
 
@@ -137,6 +138,22 @@ def test_a_run_that_is_killed_at_any_moment_goes_on_bit_for_bit(path: Path) -> N
     assert len(rows(path)) >= reached[1]
     recipe = replace(RECIPE, epochs=60)
     assert digest(run(recipe, checkpoint=Checkpoint(path))) == digest(run(recipe))
+
+
+def test_what_a_kill_left_half_written_is_removed_and_other_files_stay(path: Path) -> None:
+    beside = [".part-abc123_x" + path.name, ".part-abc123_x" + "other-" + path.name, "mine.txt"]
+    path.parent.mkdir()
+    for name in beside:
+        (path.parent / name).touch()
+    run(checkpoint=Checkpoint(path))
+    left = {file.name for file in path.parent.iterdir()}
+    assert left >= set(beside[1:])
+    assert beside[0] not in left
+
+
+def test_half_written_files_are_those_that_are_removed(path: Path) -> None:
+    with written_whole(path) as part:
+        assert parts_of(path) == [part]
 
 
 def test_how_often_it_is_written(path: Path) -> None:

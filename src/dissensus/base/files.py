@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from dissensus.base.errors import InputError, StoreError
 
 PART = ".part-"  # how the names of files begin that are not whole yet
+_DRAWN = 8  # letters that tempfile draws for a name
 
 
 @contextmanager
@@ -35,6 +37,12 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise StoreError(f"cannot write {path}: {error.strerror or error}.") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def parts_of(path: str | os.PathLike[str]) -> list[Path]:
+    """What :func:`written_whole` was at work on for this path, and could not finish if its process was killed."""
+    path = Path(path)
+    return list(path.parent.glob(f"{PART}{'?' * _DRAWN}{glob.escape(path.name)}"))
 
 
 @contextmanager

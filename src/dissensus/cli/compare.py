@@ -23,7 +23,7 @@ from dissensus.cli.given import (
     votes_an_item,
 )
 from dissensus.cli.report import place_of, show_report
-from dissensus.cli.sweeping import before_starting, carry_out, refuse_done
+from dissensus.cli.sweeping import before_starting, carry_out, refuse_done, refuse_other_images
 from dissensus.cli.telling import tell_notes, waiting
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def compare_and_report(
     with waiting("Reading the data", quiet):
         data = comparison.data.load()
         plans = comparison.plans(data)
+    refuse_other_images(how, data)
     kept = RunStore(store)
     check_folder(page_file(place_of([plan.name for plan in plans], page)).parent)
     before = before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)

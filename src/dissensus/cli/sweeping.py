@@ -70,6 +70,16 @@ def refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -
         _refuse_done_without("diagnostics", plans, kept, lambda run: any(one.weights for one in run.diagnostics()))
 
 
+def refuse_other_images(how: Mapping[str, Any], data: Dataset) -> None:
+    """Sets of images to look at must fit the model; to learn that after the training would be late."""
+    if names := getattr(how.get("diagnose"), "keywords", {}).get("outside"):
+        from dissensus.datasets import load_images
+        from dissensus.experiment.subject import shaped_like
+
+        for name in names:
+            shaped_like(data.array, name, load_images(name))
+
+
 def _refuse_done_without(what: str, plans: Sequence[Plan], kept: RunStore, has: Callable[[StoredRun], bool]) -> None:
     """A run that is done is not made again, so what it was not asked to keep cannot be had of it."""
     lacking = [plan.name for plan in plans if plan.name in kept and not has(kept.read(plan.name))]
@@ -112,7 +122,7 @@ def swept(sweep: Callable[..., Outcome], total: int, kept: RunStore, end: Deadli
     if outcome.diverged:
         _tell_diverged(outcome)
     if outcome.failed:
-        _tell_failures(outcome)
+        _tell_failures(outcome, kept)
     others = any(map(kept.busy, outcome.left))  # another command makes them, and this one waited
     if end is not None and outcome.left and not (outcome.begun or others):
         tell_too_short(len(outcome.left), f"{len(outcome.left)} of {many(total, 'run')}", end)
@@ -142,11 +152,12 @@ def _tell_diverged(outcome: Outcome) -> None:
         tell_note(f"{name_of(event)} ({event.run}) {epoch}. It is kept as a run without numbers, and not made again.")
 
 
-def _tell_failures(outcome: Outcome) -> None:
+def _tell_failures(outcome: Outcome, kept: RunStore) -> None:
     from dissensus.cli.board import name_of
 
     for event in outcome.failed:
         err.print(
             f"[bold red]Failed:[/] {escape(name_of(event))} ({event.run})\n  {escape(event.message)}", highlight=False
         )
-    err.print(f"{len(outcome.failed)} failed, {len(outcome.done) + len(outcome.skipped)} done and kept.")
+    done = len(outcome.done) + len(outcome.skipped) + sum(event.run in kept for event in outcome.failed)
+    err.print(f"{len(outcome.failed)} failed, {done} done and kept.")

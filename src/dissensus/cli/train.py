@@ -14,7 +14,7 @@ from dissensus.cli.deadline import deadline_of
 from dissensus.cli.extras import need
 from dissensus.cli.given import comparison_of, look_for, model_of, recipe_of, source_of, votes_an_item
 from dissensus.cli.runs import show_run
-from dissensus.cli.sweeping import before_starting, carry_out, refuse_done
+from dissensus.cli.sweeping import before_starting, carry_out, refuse_done, refuse_other_images
 from dissensus.cli.telling import print_json, tell_notes, waiting
 
 EXAMPLES = "Example: [bold]dissensus train --data glyphs --method multipass --seed 0[/bold]"
@@ -78,8 +78,9 @@ def train(
         loaded = comparison.data.load()
         (only,) = comparison.plans(loaded)
     kept = RunStore(store)
-    tell_notes([*loaded.votes.notes, *before_starting([only], loaded, kept, 1, comparison.data.encoder, quiet)])
     how = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "diagnose": looking}
+    refuse_other_images(how, loaded)
+    tell_notes([*loaded.votes.notes, *before_starting([only], loaded, kept, 1, comparison.data.encoder, quiet)])
     refuse_done(how, [only], kept)
     carry_out([only], comparison.data, kept, how, end, quiet)
     run = kept.read(only.name)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from dissensus.base.errors import InputError, require
-from dissensus.base.files import written_whole
+from dissensus.base.files import parts_of, written_whole
 from dissensus.training.held_out import Watch
 from dissensus.training.recipe import Recipe, Seeds
 
@@ -39,6 +39,11 @@ class Checkpoint:
     def due(self, epochs: int, seconds: float) -> bool:
         """Whether to write, this long after the last time."""
         return seconds >= self.every or (self.epochs is not None and epochs >= self.epochs)
+
+    def tidy(self) -> None:
+        """Remove what processes left beside the file that were killed while they wrote it."""
+        for part in parts_of(self.path):
+            part.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,7 @@ class Run:
 
             saved = None
             if job.checkpoint is not None:
+                job.checkpoint.tidy()
                 self.identity = identity(self.recipe, self.seeds, self.model, inputs, labels, self.watch)
                 saved = load(job.checkpoint.path, self.identity)
             if saved is not None:
