@@ -154,7 +154,8 @@ def _cell(cell: Measured) -> str:
     if cell.mean is None or cell.low is None or cell.high is None:
         return "–"
     mark = f" {SIGNS[cell.verdict]}" if cell.verdict in (SUPPORTED, CONTRADICTED) else ""
-    return f"{number(cell.mean)} [{number(cell.low)}, {number(cell.high)}]{mark}"
+    mean, low, high = (number(value, 4) for value in (cell.mean, cell.low, cell.high))  # they are of a few thousandths
+    return f"{mean} [{low}, {high}]{mark}"
 
 
 def _cost() -> str:

@@ -150,5 +150,6 @@ def rule() -> str:
     """The rule by which a number differs, in words."""
     return (
         f"A number differs where it is more than {TOLERANCE:g} standard errors of the difference from the published "
-        "one, on all of our seeds; where the paper has no SD, ours stands for both."
+        "one, on all of our seeds; where the paper has no SD, ours stands for both. Of numbers that agree, one in "
+        "twenty or a few more are so far off by chance."
     )

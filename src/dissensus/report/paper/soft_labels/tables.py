@@ -119,8 +119,8 @@ def abstract_table(evidence: Evidence, paper: Paper) -> Grid:
             lines.append(Line(protocol, "measured", tuple(_share(one) for one in found.values())))
         records += [record(one, protocol=protocol, what=what) for what, one in found.items()]
     notes = (
-        "Shares of the mean of majority vote over seeds. A relative gain says nothing where the correlation of "
-        "majority vote is near 0 or below: none is given where it is below .05.",
+        "Shares of the mean of majority vote over seeds, which intervals take as known. A relative gain says nothing "
+        "where the correlation of majority vote is near 0 or below: none is given where it is below .05.",
     )
     return Grid("abstract", paper.places["abstract"], head, tuple(lines), tuple(records), notes)
 
