@@ -11,7 +11,7 @@ import pytest
 from dissensus.base.errors import InputError, StoreError
 from dissensus.diagnostics import aligned, barrier, dynamics
 from dissensus.diagnostics.similarity import linear_cka
-from dissensus.experiment import Comparison, Source, carry_out, compare, diagnose_runs, look_inside
+from dissensus.experiment import Comparison, Plan, Source, carry_out, compare, diagnose_runs, look_inside
 from dissensus.experiment.diagnose import has_weights, reopened
 from dissensus.experiment.pairs import across_seeds
 from dissensus.experiment.run import How
@@ -44,6 +44,16 @@ def test_a_sweep_leaves_them_beside_every_run(store):
         assert np.isnan(found["area"].low)  # exact
         for weights in ("best", "last"):
             assert rows(run, weights=weights)["gradient_variance"].items == 30
+
+
+def test_of_a_run_that_diverged_there_is_nothing_to_say(data, source, tiny, tmp_path):
+    (plan, other, *_) = Comparison(**tiny.model_dump(exclude_unset=True) | FEW).plans(data)
+    lost = Plan.from_dict(plan.to_dict() | {"recipe": plan.recipe.model_dump() | {"lr": 1e30, "momentum": 0.0}})
+    store = RunStore(tmp_path)
+    compare([lost, other], source, store, jobs=1, keep_diverged=True)
+    found = diagnose_runs([store.read(name) for name in store])
+    assert found[lost.name] == []
+    assert found[other.name]
 
 
 def test_the_kept_model_is_the_one_of_the_run(store, data):

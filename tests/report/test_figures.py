@@ -89,6 +89,22 @@ def test_diverged_methods_are_left_out(make_run):
         only = collect([make_run("sls", edit=diverged)])
         assert figures.reliability_figure(only.panels[0]) is None
         assert figures.entropy_figure(only, only.panels[0]) is None
+        assert figures.learning_figure(only.panels[0]) is None
+
+
+def test_a_seed_that_diverged_has_no_learning_curve(make_run):
+    """Its history is shorter than that of the others."""
+
+    def diverged(predictions):
+        predictions["best_logits"][:] = np.nan
+
+    lost = make_run("soft", 1, edit=diverged)
+    lost.history.update({name: column[:2] for name, column in lost.history.items()})
+    (panel,) = collect([make_run("soft", 0), lost]).panels
+    alone = collect([make_run("soft", 0)]).panels[0]
+    with figures.styled():
+        curves = [figures.learning_figure(one).axes[0].lines[0].get_ydata() for one in (panel, alone)]
+    np.testing.assert_array_equal(*curves)
 
 
 def test_files_are_the_same_each_time(comparison):

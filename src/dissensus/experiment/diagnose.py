@@ -36,8 +36,10 @@ def diagnose_runs(
     """Everything that can be said of these runs; kept beside them, and returned by name.
 
     Diagnostics that a run has already stay, unless they are found again. ``outside`` names sets of images for the
-    out-of-distribution scores; ``progress`` is given a line before whatever takes long.
+    out-of-distribution scores; ``progress`` is given a line before whatever takes long. Of a run that diverged there is
+    nothing to say.
     """
+    asked, runs = runs, [run for run in runs if run.diverged is None]
     opened = _opener(runs)
     for number, run in enumerate(runs, 1):
         found = dynamics_of(run.history, len(run.predictions["counts"]))
@@ -53,7 +55,7 @@ def diagnose_runs(
         pairs[run.name].append(one)
     for run in runs:
         _keep(run, pairs[run.name])
-    return {run.name: run.diagnostics() for run in runs}
+    return {run.name: run.diagnostics() for run in asked}
 
 
 def _keep(run: StoredRun, found: Sequence[Diagnosis]) -> None:

@@ -333,10 +333,13 @@ def entropy_figure(comparison: Comparison, panel: Panel) -> Figure | None:
 
 
 def learning_figure(panel: Panel) -> Figure | None:
-    if not all("soft_nll" in run.history and len(run.history["epoch"]) for runs in panel.runs.values() for run in runs):
+    sound = {method: there for method, runs in panel.runs.items() if (there := finite(runs))}
+    if not sound or not all(
+        "soft_nll" in run.history and len(run.history["epoch"]) for runs in sound.values() for run in runs
+    ):
         return None
     figure, (ax,) = sheet(1, 7.6, 4.0)
-    plot_learning({method: learning(runs) for method, runs in panel.runs.items()}, ax)
+    plot_learning({method: learning(runs) for method, runs in sound.items()}, ax)
     _legend(figure, ax)
     return figure
 
