@@ -86,6 +86,14 @@ def test_alignment_finds_every_unit_again_with_its_statistics(model):
         assert torch.equal(back.state_dict()[name], value), name
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_narrow_and_deep_net_is_found_again_from_the_inputs_on(seed):
+    """From the order that is there three of these twenty end elsewhere."""
+    torch.manual_seed(seed)
+    model = MLP((3,), 2, width=8, layers=6)
+    assert distance(model, aligned(renamed(model, seed=seed), to=model)) == 0
+
+
 def test_alignment_of_another_model_keeps_what_it_computes_and_comes_nearer(name, model, images):
     other = some_model(name, seed=1)
     moved = aligned(other, to=model)

@@ -42,7 +42,9 @@ def test_it_is_what_the_instruments_say(world, rows):
         assert rows["top_eigenvalue", part].value == pytest.approx(found.top_eigenvalue)
         assert rows["trace", part].value == pytest.approx(found.trace)
         assert rows["trace", part].high - found.trace == pytest.approx(1.96 * found.trace_se, rel=1e-3)
-        assert rows["trace_times_norm", part].value == pytest.approx(found.trace_times_norm)
+        scaled, units = rows["trace_times_norm", part], found.weight_norm**2
+        assert scaled.value == pytest.approx(found.trace_times_norm)
+        assert scaled.high - scaled.value == pytest.approx(1.96 * found.trace_se * units, rel=1e-3)
         assert rows["top_eigenvalue", part].items == len(index)
     inside, away, known = (last_layer(model, items) for items in (x, outside, bank))
     assert rows["gradient_variance", "all"].value == pytest.approx(gradient_variance(inside.features, human).mean())

@@ -1,6 +1,7 @@
 """Models and inputs as other people have them: wrapped, of another precision, or of a kind that must be told."""
 
 import copy
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -153,3 +154,36 @@ def test_whole_numbers_and_half_precision_stay_what_they_are():
     assert as_inputs(nn.Embedding(6, 2), words) is words
     half = torch.ones(3, 2, dtype=torch.bfloat16)
     assert as_inputs(nn.Linear(2, 2).bfloat16(), half) is half
+
+
+class Breaks(nn.Sequential):
+    """A model that fails when it is called for the n-th time."""
+
+    calls_left = 0
+
+    def forward(self, x):
+        self.calls_left -= 1
+        if not self.calls_left:
+            raise ZeroDivisionError
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("call", [1, 2, 3, 5, 8, 13])
+def test_a_model_is_left_as_it_was_wherever_it_fails(instrument, model, x, call):
+    broken = Breaks(*model).train()
+    broken[1].eval()  # frozen by its owner
+    broken.calls_left = call
+    before = {name: value.clone() for name, value in broken.state_dict().items()}
+    modes = [module.training for module in broken.modules()]
+    precision, benchmark = torch.get_float32_matmul_precision(), torch.backends.cudnn.benchmark
+    with suppress(ZeroDivisionError):  # some need fewer calls
+        instrument(broken, x)
+    assert [module.training for module in broken.modules()] == modes
+    assert all(torch.equal(value, before[name]) for name, value in broken.state_dict().items())
+    assert all(value.requires_grad and value.grad is None for value in broken.parameters())
+    for module in broken.modules():
+        assert not module._forward_hooks
+        assert not module._forward_pre_hooks
+        assert "forward" not in vars(module)
+    assert torch.is_grad_enabled()
+    assert (precision, benchmark) == (torch.get_float32_matmul_precision(), torch.backends.cudnn.benchmark)

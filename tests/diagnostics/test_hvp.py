@@ -139,10 +139,10 @@ class Largest(TorchDispatchMode):
 
 
 def test_memory_is_bounded_by_the_chunk_whatever_the_items_and_the_vectors():
-    def largest(items, together, chunk):
+    def largest(items, together, chunk, product=None):
         torch.manual_seed(0)
         model = nn.Sequential(nn.Linear(2, 64), nn.Tanh(), nn.Linear(64, 3))
-        hessian = Hessian(model, torch.randn(items, 2), torch.randint(3, (items,)), chunk=chunk)
+        hessian = Hessian(model, torch.randn(items, 2), torch.randint(3, (items,)), chunk=chunk, product=product)
         vectors = torch.randn(together, hessian.size)
         with Largest() as seen:
             hessian(vectors)
@@ -150,6 +150,8 @@ def test_memory_is_bounded_by_the_chunk_whatever_the_items_and_the_vectors():
 
     assert largest(400, 1, 40) == largest(40, 1, 40) == 40 * 64
     assert largest(400, 4, 40) == 40 * 64
+    assert largest(400, 4, 40, forward_over_reverse) <= 40 * 64
+    assert largest(400, 4, 40, double_backward) <= 40 * 64
     assert largest(400, 1, 400) == 400 * 64
     assert largest(400, 1, 8) == 8 * 64  # fewer than the items on which ways are compared
 

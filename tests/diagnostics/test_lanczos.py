@@ -67,6 +67,19 @@ def test_an_eigenvalue_lies_within_the_residual(quadratic):
             assert np.abs(CLOSE - value).min() <= residual + 1e-12
 
 
+def test_the_error_is_at_most_the_square_of_the_residual_over_the_gap(quadratic):
+    known = quadratic(CLOSE)
+    hessian = Hessian(*known.given, **known.options)
+    near = 0
+    for most in range(10, 60, 3):
+        told = krylov(hessian, start(hessian, 0), 1, 0.0, most).eigenvalues(1, 0.0)
+        value, residual = told.values[0], told.residuals[0]
+        if residual < value - 0.99:  # nearer to the first than to the second
+            near += 1
+            assert 1 - value <= residual**2 / (value - 0.99) + 1e-12
+    assert near > 3
+
+
 def test_the_basis_stays_orthogonal_in_single_precision():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 40), nn.Tanh(), nn.Linear(40, 3))

@@ -1,8 +1,10 @@
 import importlib
+import warnings
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from dissensus.base.errors import InputError
 from dissensus.diagnostics import Hessian, deflated_trace, hessian_trace
@@ -40,6 +42,51 @@ def test_probes_for_every_sign_give_the_exact_trace_of_a_batch_norm_net(batch_no
     rows = torch.from_numpy(hadamard(512)[:, : hessian.size]).double()
     values = torch.cat([torch.linalg.vecdot(z, hessian(z)) for z in rows.split(64)])
     assert float(values.mean()) == pytest.approx(batch_norm_net.trace, rel=1e-4)
+
+
+def test_both_estimators_are_exact_where_no_randomness_is_left(batch_norm_net, monkeypatch):
+    """To 1e-4: Hutchinson's with the rows of a Hadamard matrix for signs, the deflated one with a space that is all."""
+    from scipy.linalg import hadamard
+
+    size = len(batch_norm_net.hessian)
+    assert deflated_trace(*batch_norm_net.given, 2, rank=size).value == pytest.approx(batch_norm_net.trace, rel=1e-4)
+    rows = torch.from_numpy(hadamard(512)[:, :size]).double()
+    monkeypatch.setattr(
+        importlib.import_module("dissensus.diagnostics.trace"), "signs", lambda _, __, probe: rows[probe]
+    )
+    assert hessian_trace(*batch_norm_net.given, 512).value == pytest.approx(batch_norm_net.trace, rel=1e-4)
+
+
+def test_as_with_curvlinops(batch_norm_net):
+    """Their operator and our products have one trace, from the same probes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from curvlinops import HessianLinearOperator
+
+        model, inputs, targets = batch_norm_net.given
+        model.eval()
+        operator = HessianLinearOperator(model, nn.CrossEntropyLoss(), list(model.parameters()), [(inputs, targets)])
+        theirs = operator.to_scipy()
+        probes = [signs(Hessian(*batch_norm_net.given), 0, probe).numpy() for probe in range(20)]
+        values = np.array([z @ (theirs @ z) for z in probes])
+        model.train()
+    told = hessian_trace(*batch_norm_net.given, 20)
+    assert told.value == pytest.approx(values.mean(), rel=1e-6)
+    assert told.standard_error == pytest.approx(values.std(ddof=1) / np.sqrt(20), rel=1e-6)
+
+
+@pytest.mark.parametrize("probes", [2, 5, 20])
+def test_the_error_of_the_deflated_one_falls_with_the_root_of_the_probes_and_what_is_outside(quadratic, probes):
+    known = quadratic(EVEN)
+    hessian = Hessian(*known.given, **known.options)
+    space = krylov(hessian, start(hessian, 0), 10, 0.0, 10)
+    basis = torch.stack(space.basis).numpy()
+    outside = np.eye(hessian.size) - basis.T @ basis
+    left = outside @ known.hessian @ outside
+    promised = 2 * ((left**2).sum() - (np.diag(left) ** 2).sum()) / probes
+    values = probed(hessian, 1000, 0, space).rest + space.diagonal.sum()
+    errors = values.reshape(-1, probes).mean(1) - known.trace
+    assert (errors**2).mean() == pytest.approx(promised, rel=0.35)
 
 
 def test_hutchinson_has_the_promised_variance(thousand_probes):
