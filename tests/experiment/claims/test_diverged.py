@@ -147,10 +147,20 @@ def test_a_line_needs_both_its_ends(judged: Callable[..., Row]) -> None:
     assert "without soft, seed 3, reordered (diverged in epoch 12)" in row.reason
 
 
-def test_a_gain_of_which_a_part_is_taken_has_no_side(judged: Callable[..., Row]) -> None:
-    row = judged("B5", replace(SLS, votes=25))
-    assert row.verdict == "supported"
-    assert row.deciding[0].cells[0].p == pytest.approx(1 / 512, rel=1e-5)
+@pytest.mark.parametrize(("method", "votes", "p"), [("sls", 5, AT_WORST), ("sls", 25, 1 / 512), ("soft", 5, 1 / 512)])
+def test_of_two_gains_that_are_compared_each_has_its_side(
+    judged: Callable[..., Row], method: str, votes: int, p: float
+) -> None:
+    """Gains are said to be larger with few votes: only hard labels that diverge there speak against it."""
+    row = judged("B5", replace(SLS, method=method, votes=votes))
+    assert row.deciding[0].cells[0].p == pytest.approx(p, rel=1e-5)
+    assert row.deciding[0].verdict == "supported"
+
+
+def test_a_run_on_both_sides_speaks_for_neither(judged: Callable[..., Row]) -> None:
+    """The gain after a temperature less half of that before, of the same run."""
+    row = judged("A1", replace(SLS, votes=5))
+    assert row.deciding[1].cells[0].p == pytest.approx(2 / 1024, rel=1e-5)  # Holm over two
 
 
 def test_the_answer_counts_them(claims: Claims, paper: Paper) -> None:

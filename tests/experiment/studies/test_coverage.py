@@ -45,3 +45,11 @@ def test_seeds_that_one_method_lacks_are_left_out(runs):
     third = [replace(row, seed=2) for row in rows if row.seed == 1 and row.method == "soft"]
     assert {one.seeds for one in study.STUDY.judge(rows + third)} == {2}
     assert study.STUDY.judge([row for row in rows if (row.method, row.seed) != ("soft", 1)]) == []  # one seed is none
+
+
+def test_runs_that_diverged_have_no_curve(runs):
+    lost = RunStore(runs[0].path.parent).read(runs[0].name)
+    lost.about["diverged"] = 1
+    lost.predictions["best_logits"][:] = np.nan
+    rows = study.coverage([lost, *runs[1:]])
+    assert len(rows) == (len(runs) - 1) * 4

@@ -36,18 +36,15 @@ def measured(
 def diverged(quantity: Quantity, evidence: Evidence, view: View) -> dict[Cell, int]:
     """The trainings of the quantity that diverged, so that their seeds have no number.
 
-    1 where the training is of what is compared, -1 where it is of what that is compared with, 0 where of both.
+    1 where a higher number of the training would make the quantity higher, -1 where lower, 0 where it is on both sides.
     """
     found: dict[Cell, int] = {}
-    if not evidence.diverged:
-        return found
-    sides = [(number, side) for one in quantity.differences for number, side in ((one.first, 1), (one.second, -1))]
-    sides += [(number, 0) for one in quantity.less for number in (one.first, one.second)]
-    for number, side in sides:
-        families = set() if number is None else {need[:4] for need in needs(number)}
-        for cell in evidence.diverged:
-            if cell.protocol in view.protocols and training(cell) in families:
-                found[cell] = side if found.get(cell, side) == side and not quantity.less else 0
+    for sign, differences in ((1, quantity.differences), (-1, quantity.less)) if evidence.diverged else ():
+        for number, side in ((n, s) for one in differences for n, s in ((one.first, sign), (one.second, -sign))):
+            families = set() if number is None else {need[:4] for need in needs(number)}
+            for cell in evidence.diverged:
+                if cell.protocol in view.protocols and training(cell) in families:
+                    found[cell] = side if found.get(cell, side) == side else 0
     return found
 
 
