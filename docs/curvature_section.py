@@ -16,6 +16,8 @@ WAYS = {
 }
 PRECISIONS = {"tf32": "TF32", "fp32": "fp32"}
 
+Measured = dict[tuple[str, str], dict[str, Any]]
+
 
 def curvature(results: Path) -> str:
     """Seconds and errors by way and precision, and how the cost grows; nothing where nothing was measured."""
@@ -24,15 +26,13 @@ def curvature(results: Path) -> str:
         return ""
     told = json.loads(path.read_text("utf-8"))
     result, gpu = told["result"], gpu_name(told["environment"]["machine"]["gpu"])
-    measured = {
-        (precision, way): result[precision][way]
-        for precision in PRECISIONS
-        for way in WAYS
-        if way in result.get(precision, {})
-    }
+    measured = _by_way(result)
+    later = _by_way(_of_another_call(results))
     done = {key: row for key, row in measured.items() if "median_s" in row}
     failed = [
-        f"{WAYS[way]} in {PRECISIONS[precision]}" for (precision, way), row in measured.items() if "failed" in row
+        f"{WAYS[way]} in {PRECISIONS[precision]}"
+        for (precision, way), row in measured.items()
+        if "failed" in row and (precision, way) not in later
     ]
     rows = [
         table_row(WAYS[way], PRECISIONS[precision], *bold(way == "ours", *_cells(row)))
@@ -41,12 +41,34 @@ def curvature(results: Path) -> str:
     told_first = f"""The top eigenvalue to 1 % and a trace from {result["probes"]} probes, for a ResNet-18 on
     {result["items"]:,} images, on one {gpu}. Errors are against float64; that of the trace is the chance of its probes
     where those are not ours."""
-    told_last = if_any(failed, "Did not run there: {}.")
+    told_last = if_any(
+        [_beside(key, later) for key in later if key[1] != "ours"], "In another call, with a net of its own: {}."
+    )
+    told_last += if_any(failed, " Did not run there: {}.")
     if growth := result.get("growth"):
         told_last = f"""Seconds grow with the items ({_grown(growth["items"])}) and with the probes
         ({_grown(growth["probes"])}). {told_last}"""
     head = ("", "precision", "s a model", "eigenvalue off by", "trace off by", "memory")
     return joined("### Curvature", told_first, table(head, rows), told_last) + "\n"
+
+
+def _of_another_call(results: Path) -> dict[str, Any]:
+    """What was measured beside ours after the table was made: another net, so not a row of it."""
+    path = results / "curvature_curvlinops.json"
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))["result"] if path.exists() else {}
+    return found
+
+
+def _by_way(result: dict[str, Any]) -> Measured:
+    ways = [(precision, way) for precision in PRECISIONS for way in WAYS if way in result.get(precision, {})]
+    return {(precision, way): result[precision][way] for precision, way in ways}
+
+
+def _beside(key: tuple[str, str], measured: Measured) -> str:
+    precision, way = key
+    seconds, eigenvalue, trace, memory = _cells(measured[key])
+    told = f"{WAYS[way]} {seconds} s in {PRECISIONS[precision]} (eigenvalue off by {eigenvalue}, trace by {trace}, {memory})"
+    return f"{told}, dissensus {_cells(measured[precision, 'ours'])[0]} s"
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

@@ -53,6 +53,12 @@ def test_a_row_for_what_ran_and_a_word_for_what_failed(section: ModuleType, tmp_
     assert "(2.4 s for 500, 6.2 s for 2,000)" in text
     assert " ".join(text.split()).endswith("Did not run there: curvlinops in TF32.")
 
+    later = {"environment": {}, "result": {"tf32": {"ours": way(6.1), "curvlinops": way(26.05, same_probes=None)}}}
+    (tmp_path / "curvature_curvlinops.json").write_text(json.dumps(later))
+    said = " ".join(section.curvature(tmp_path).split())
+    assert "curvlinops 26.1 s in TF32 (eigenvalue off by 0.20%, trace by 6.00%, 45 GB), dissensus 6.1 s." in said
+    assert "Did not run" not in said
+
 
 def test_a_file_that_was_broken_off_before_the_growth_will_do(section: ModuleType, tmp_path: Path) -> None:
     result = {"items": 2000, "probes": 50, "tf32": {"ours": way(6.66)}}

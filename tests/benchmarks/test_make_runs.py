@@ -90,7 +90,7 @@ def test_a_file_that_holds_no_scores_is_named(make_runs: ModuleType, content: st
 def test_what_this_machine_cannot_make_is_said(make_runs: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(PLAN)
     words = ["--precision", "tf32", "--store", str(tmp_path / "runs"), "--scores", str(tmp_path / "scores.json")]
-    for plan, message in ((tmp_path / "plan.toml", "precision tf32, which needs a CUDA GPU"), ("nosuch", "nosuch")):
+    for plan, message in ((tmp_path / "plan.toml", "precision tf32, made for CUDA GPUs"), ("nosuch", "nosuch")):
         with pytest.raises(SystemExit, match=message):
             make_runs.main([str(plan), *words])
     assert not (tmp_path / "scores.json").exists()

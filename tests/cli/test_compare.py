@@ -182,9 +182,7 @@ def test_cifar_on_a_cpu_is_refused_once_and_before_anything_starts(run, own_data
     arguments = ("compare", "--data", "cifar10h", "--methods", "soft,sls,multipass,majority", "--seeds", 4)
     code, out, err = run(*arguments, "--votes", 5)
     assert (code, out) == (2, "")
-    assert err.startswith(
-        "Reading the data ...\nInputError: 16 runs ask for the precision tf32, which needs a CUDA GPU"
-    )
+    assert err.startswith("Reading the data ...\nInputError: 16 runs ask for the precision bf16, made for CUDA GPUs")
     assert err.count("--recipe precision=fp32") == 1
     assert not (own_data / "runs").exists()
     small = ("--model", "small-cnn", "--epochs", 1, "--recipe", "precision=fp32", "--jobs", 1)

@@ -20,13 +20,14 @@ def test_training_takes_one_thread_and_gives_the_others_back():
         torch.set_num_threads(before)
 
 
-def test_a_precision_that_this_machine_lacks_is_told_with_what_to_do(data, tiny, tmp_path, monkeypatch):
+@pytest.mark.parametrize("precision", ["tf32", "bf16"])
+def test_a_precision_of_other_machines_is_told_with_what_to_do(data, tiny, tmp_path, monkeypatch, precision):
     monkeypatch.setattr("dissensus.experiment.machine.device", lambda: "cpu")
     plans = [
-        Plan.from_dict(plan.to_dict() | {"recipe": plan.recipe.model_dump() | {"precision": "tf32"}})
+        Plan.from_dict(plan.to_dict() | {"recipe": plan.recipe.model_dump() | {"precision": precision}})
         for plan in tiny.plans(data)
     ]
-    with pytest.raises(InputError, match=r"^this run asks for the precision tf32, which needs a CUDA GPU"):
+    with pytest.raises(InputError, match=f"^this run asks for the precision {precision}, made for CUDA GPUs"):
         carry_out(plans[0], data, RunStore(tmp_path / "runs"))
     assert not (tmp_path / "runs").exists()
     with pytest.raises(InputError, match=r"^4 runs ask for .*--recipe precision=fp32 .*about a day"):

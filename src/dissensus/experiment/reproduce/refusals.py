@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dissensus.base.errors import InputError
 from dissensus.base.words import many
-from dissensus.experiment.machine import device
+from dissensus.experiment.machine import device, needs_gpu
 from dissensus.experiment.reproduce.reproduction import Reproduction
 from dissensus.experiment.reproduce.several import Several
 from dissensus.experiment.reproduce.standing import Standing
 
 
 def refuse_without_gpu(of: Reproduction | Several, now: Standing) -> None:
-    """Published models are trained in TF32, which only a GPU has."""
-    if now.left and any(plan.recipe.precision == "tf32" for plan in now.plans.values()) and device() == "cpu":
+    """Published models are trained in a precision of GPUs."""
+    if now.left and any(map(needs_gpu, now.plans.values())) and device() == "cpu":
         are = "is" if len(now.left) == 1 else "are"
         raise InputError(
             f"{many(len(now.left), 'run')} of {of.paper.name} {are} left, for which a CUDA GPU is needed, and this "
