@@ -80,7 +80,9 @@ def test_a_store_of_two_comparisons_is_told_by_choosing_one(run, own_data):
     assert code == 0, err
     assert "The page: report/index.html" in out
     assert '<section id="basin">' in (own_data / "report" / "index.html").read_text()
-    assert len(json.loads(run("diagnose", "--where", "method=sls", "--json", "-q")[1])) == 3
+    _, out, err = run("diagnose", "--where", "method=sls", "--json", "-q")
+    assert len(json.loads(out)) == 3
+    assert "this one is report-3" in err  # of fewer methods than the first page
     code, _, err = run("diagnose", "--out", "both", "-q")
     assert code == 2
     assert "as in --where data.name=" in err

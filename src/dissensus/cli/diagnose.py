@@ -67,6 +67,7 @@ def diagnose(
     written, notes = _drawn(collected, page, quiet)
     if as_json:
         print_json([{"run": run.name, "diagnostics": [_plain(one) for one in found[run.name]]} for run in runs])
+        tell_notes(notes)
         return
     if names or len(runs) <= SINGLY or collected is None:
         for run in runs:
