@@ -32,12 +32,17 @@ def test_models_are_looked_into_and_the_page_shows_it(run, own_data):
     assert "Looking inside" in err
     assert "λmax, most disputed items" in out
     assert "barrier" in out
-    assert "dissensus report runs" in out
-    run("report", "runs", "-q")
-    assert "barrier" in (own_data / "report" / "index.html").read_text()
+    assert "The page: report/index.html" in out
+    page = (own_data / "report" / "index.html").read_text()
+    assert '<section id="basin">' in page
+    assert "barrier" in page
     name = json.loads(run("runs", "list", "--json")[1])[0]["run"]
     (told,) = json.loads(run("diagnose", name[:6], "--json", "-q")[1])
     assert told["run"] == name
+    assert "dissensus report runs" in run("diagnose", name, "-q")[1]  # the page of all is not taken by that of one
+    assert (own_data / "report" / "index.html").read_text() == page
+    assert "The page: one/index.html" in run("diagnose", name, "--out", "one", "-q")[1]
+    assert '<section id="basin">' in (own_data / "one" / "index.html").read_text()
     assert {"best_epoch", "trace", "gradient_variance"} <= {one["name"] for one in told["diagnostics"]}
 
 
@@ -55,8 +60,45 @@ def test_many_runs_are_told_by_method_and_named_ones_one_by_one(run, own_data):
     run("train", "--data", "glyphs", "--option", "items=60", "--method", "soft", "--epochs", "1", "-q")
     code, out, err = run("diagnose", "-q")
     assert code == 0
-    assert "told run by run, since" in err
+    assert "told run by run, and on no page, since" in err
     assert out.count(": run ") == 7
+    assert "The page" not in out  # two sets of data have none in common
+
+
+def test_a_store_of_two_comparisons_is_told_by_choosing_one(run, own_data):
+    few = ("--methods", "soft,sls", "--seeds", "3", "--epochs", "1", "--jobs", "1", "-q")
+    assert run("compare", *OWN, *few)[0] == 0
+    run("train", "--data", "glyphs", "--option", "items=60", "--method", "soft", "--epochs", "1", "-q")
+    before = (own_data / "report" / "index.html").read_text()
+    code, out, err = run("diagnose", "--where", "data.name=glyphs", "-q")
+    assert code == 0, err
+    assert out.count(": run ") == 1
+    assert "report/index.html is another page" in err
+    assert "The page: report-2/index.html" in out
+    assert (own_data / "report" / "index.html").read_text() == before
+    code, out, err = run("diagnose", "--where", "data.name=own", "-q")
+    assert code == 0, err
+    assert "The page: report/index.html" in out
+    assert '<section id="basin">' in (own_data / "report" / "index.html").read_text()
+    _, out, err = run("diagnose", "--where", "method=sls", "--json", "-q")
+    assert len(json.loads(out)) == 3
+    assert "this one is report-3" in err  # of fewer methods than the first page
+    code, _, err = run("diagnose", "--out", "both", "-q")
+    assert code == 2
+    assert "as in --where data.name=" in err
+    assert not (own_data / "both").exists()
+
+
+def test_what_was_found_is_told_where_no_page_can_be_written(run, own_data):
+    assert run("train", *OWN, "--epochs", "1", "-q")[0] == 0
+    (own_data / "report").write_text("a file")
+    code, out, err = run("diagnose", "-q")
+    assert code == 0, err
+    assert "best epoch" in out
+    assert "the page was not written: cannot write the page to report" in err
+    code, _, err = run("diagnose", "--out", "report", "-q")
+    assert code == 2
+    assert "cannot write the page to report" in err
 
 
 def test_without_weights_it_is_told_what_is_missing(run, own_data):
@@ -77,6 +119,7 @@ def test_without_weights_it_is_told_what_is_missing(run, own_data):
     [
         (["diagnose"], "runs holds no runs"),
         (["diagnose", "3f2a"], "no run starts with '3f2a'"),
+        (["diagnose", "3f2a", "--where", "method=sls"], "--where and names of runs do not go together"),
         (["diagnose", "."], ". is a folder, and names of runs were expected; say --store ."),
         (["train", "--data", "glyphs", "--ood", "svhn"], "give both"),
         (["train", "--data", "glyphs", "--diagnose", "--ood", "svnh"], "did you mean 'svhn'"),

@@ -1,14 +1,31 @@
 """A card says what its instruments say, of any model, and leaves it as it was."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from dissensus.base.errors import InputError
-from dissensus.diagnostics import auroc, card, curvature, energy, gradient_variance, knn, last_layer
+from dissensus.diagnostics import (
+    aligned,
+    auroc,
+    barrier,
+    cam_stability,
+    card,
+    curvature,
+    energy,
+    gradcam,
+    gradient_variance,
+    knn,
+    last_layer,
+    linear_cka,
+    renamed,
+)
 from dissensus.diagnostics.registry import DIAGNOSTICS, titled
 from dissensus.metrics import most_disputed
+from dissensus.models import make
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +100,28 @@ def test_bad_input(world):
         card(model, x, human[:59])
     with pytest.raises(InputError, match="sum to 1"):
         card(model, x, 20 * human)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_every_instrument_takes_a_resnet_on_a_gpu():
+    """A ResNet-18 of full size: its card against float64, its maps, and the line to itself with its units renamed."""
+    torch.manual_seed(0)
+    model = make("resnet18", (3, 32, 32), 10)().cuda()
+    x, human = torch.randn(100, 3, 32, 32), np.random.default_rng(0).dirichlet(np.ones(10), 100)
+    with torch.no_grad():
+        model(x.cuda())  # statistics that are not the initial ones
+    one = card(model, x, human, outside={"far": 3 * x}, bank=x)
+    two = card(copy.deepcopy(model).double(), x, human, outside={"far": 3 * x}, bank=x)
+    for row, truth in zip(one, two, strict=True):
+        assert row.name == truth.name
+        assert row.value == pytest.approx(truth.value, rel=0.02, abs=0.02), row.name
+    maps = gradcam(model, model.stages[-1], x, human.argmax(1))
+    assert cam_stability(maps, maps).mean == pytest.approx(1)
+    other = renamed(model)
+    back = aligned(other, to=model)
+    assert not torch.equal(other.stem.weight, model.stem.weight)
+    assert all(map(torch.equal, back.parameters(), model.parameters()))
+    assert barrier(model, back, x, human, points=3).height == pytest.approx(0, abs=1e-5)
+    here, there = (last_layer(each, x).features for each in (model, other))
+    assert linear_cka(here, there) == pytest.approx(1, abs=1e-3)

@@ -96,11 +96,23 @@ def test_95_of_100_is_enough():
     assert ood.fpr_at_95(range(100), [4.5]) == 0
 
 
-def test_the_standard_error_is_the_spread_of_repeated_draws():
+@pytest.mark.parametrize("measure", ["auroc", "aupr", "fpr_at_95"])
+def test_the_standard_error_is_the_spread_of_repeated_draws(many_separations, measure):
+    spread = np.std([getattr(one, measure) for one in many_separations])
+    errors = [getattr(one, f"{measure}_se") for one in many_separations]
+    assert np.mean(errors) == pytest.approx(spread, rel=0.15 if measure == "fpr_at_95" else 0.08)
+
+
+@pytest.fixture(scope="module")
+def many_separations():
     chance = np.random.default_rng(0)
-    drawn = [ood.separation(chance.normal(1, 1, 100), chance.normal(0, 1, 60)) for _ in range(800)]
-    spread = np.std([one.auroc for one in drawn])
-    assert np.mean([one.auroc_se for one in drawn]) == pytest.approx(spread, rel=0.08)
+    return [ood.separation(chance.normal(1.5, 1, 150), chance.normal(0, 1, 100)) for _ in range(400)]
+
+
+def test_scores_that_are_all_one_have_errors_of_0_and_a_single_item_none():
+    same = ood.separation(np.ones(9), np.ones(5))
+    assert (same.auroc_se, same.aupr_se, same.fpr_at_95_se) == pytest.approx((0, 0, 0), abs=1e-12)
+    assert np.isnan(ood.separation([1.0], [0.0, 2.0]).auroc_se)
 
 
 @pytest.mark.parametrize("measure", [ood.auroc, ood.aupr, ood.fpr_at_95, ood.separation])

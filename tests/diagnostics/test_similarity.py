@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.diagnostics.similarity import debiased_cka, linear_cka, similarity_over_seeds
+from dissensus.diagnostics.similarity import cka_errors, debiased_cka, linear_cka, similarity_over_seeds
 
 
 def hsic(k: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
@@ -64,6 +64,37 @@ def test_independent_features_with_more_dimensions_than_items():
     assert max(abs(value) for _, value in values) < 0.1
 
 
+def test_standard_errors_are_those_of_leaving_out_each_item(pair):
+    items = len(pair[0])
+    for cka, error, least in zip((linear_cka, debiased_cka), cka_errors(*pair), (2, 4), strict=True):
+        if items - 1 < least:
+            assert np.isnan(error)
+            continue
+        left = np.array([cka(*(np.delete(features, item, 0) for features in pair)) for item in range(items)])
+        assert error == pytest.approx(np.sqrt((items - 1) / items * ((left - left.mean()) ** 2).sum()), rel=1e-6)
+
+
+def test_standard_errors_are_unknown_where_leaving_out_an_item_leaves_nothing():
+    x = np.random.default_rng(0).normal(size=(9, 3))
+    odd = np.zeros((9, 2))
+    odd[4] = 1
+    for other in (odd, np.ones((9, 2))):
+        assert np.isnan(cka_errors(x, other)).all()
+    assert np.isnan(cka_errors(x[:2], x[:2])).all()
+
+
+def test_standard_errors_are_the_spread_over_other_items():
+    rng = np.random.default_rng(0)
+    mixed = rng.normal(size=(8, 12))
+    values, errors = [], []
+    for _ in range(150):
+        x = rng.normal(size=(120, 8))
+        y = x @ mixed + 3 * rng.normal(size=(120, 12))
+        values.append((linear_cka(x, y), debiased_cka(x, y)))
+        errors.append(cka_errors(x, y))
+    np.testing.assert_allclose(np.mean(errors, 0), np.std(values, 0), rtol=0.2)
+
+
 def test_the_plain_one_depends_on_the_number_of_items_and_the_debiased_one_does_not():
     rng = np.random.default_rng(0)
     common = rng.normal(size=(2000, 20))
@@ -102,6 +133,8 @@ def test_pairs_over_seeds_compare_shared_items_only():
         assert pair.items == len(set(splits[pair.first]) & set(splits[pair.second]))
         assert pair.plain == pytest.approx(1)
         assert pair.debiased == pytest.approx(1)
+        assert pair.plain_se == pytest.approx(0, abs=1e-6)
+        assert pair.debiased_se == pytest.approx(0, abs=1e-6)
 
 
 def test_what_cannot_be_compared_is_told():

@@ -39,6 +39,7 @@ Out = Annotated[
         "page of another comparison.",
     ),
 ]
+Where = Annotated[list[str] | None, typer.Option("--where", metavar="KEY=VALUE", help="Only runs whose plan says so.")]
 PlanFile = Annotated[Path | None, typer.Argument(metavar="PLAN.toml", help="A plan; options override what it says.")]
 Data = Annotated[
     str | None, typer.Option("--data", metavar="NAME", help="A named data set, such as glyphs or cifar10h.")

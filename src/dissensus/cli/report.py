@@ -16,7 +16,7 @@ from dissensus.cli import options
 from dissensus.cli.extras import need
 from dissensus.cli.given import key_values
 from dissensus.cli.tables import show_table
-from dissensus.cli.telling import out, print_json, tell_note, waiting
+from dissensus.cli.telling import out, print_json, tell_notes, waiting
 
 if TYPE_CHECKING:
     from dissensus import report as reports
@@ -30,9 +30,7 @@ EXAMPLES = "Example: [bold]dissensus report runs --where data.name=glyphs --out 
 
 def report(
     store: Annotated[Path, typer.Argument(metavar="RUNS", help="The folder of a run store.")] = Path("runs"),
-    where: Annotated[
-        list[str] | None, typer.Option("--where", metavar="KEY=VALUE", help="Only runs whose plan says so.")
-    ] = None,
+    where: options.Where = None,
     page: options.Out = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -63,32 +61,39 @@ def place_of(runs: Collection[str], page: Path | None) -> Path:
 def show_report(
     collected: reports.Comparison, page: Path | None, data: Dataset | None, as_json: bool, quiet: bool
 ) -> None:
-    from dissensus import report as reports
+    written, notes = draw_page(collected, page, data, quiet)
+    _print_report(collected, written, as_json)
+    tell_notes(notes)
+
+
+def draw_page(
+    collected: reports.Comparison, page: Path | None, data: Dataset | None, quiet: bool
+) -> tuple[Path, list[str]]:
+    """Write the page; where it is, and what to know of it."""
+    from dissensus.report import write_page
     from dissensus.report.figures import without_glyph
 
     place = place_of([run.name for run in collected.runs], page)
-    met = _other_page(collected, DEFAULT if page is None else page, place)
+    notes = _other_page(collected, DEFAULT if page is None else page, place)
     with waiting("Drawing the page", quiet):
-        written = reports.write_page(collected, place, data=data)
-    _print_report(collected, written, as_json)
-    if met:
-        tell_note(met)
+        written = write_page(collected, place, data=data)
     if strange := without_glyph([*map(str, collected.setting.get("data.classes", ())), *collected.methods]):
-        tell_note(
+        notes.append(
             f"no font of this machine has {first(strange, 10)}: in figures/*.png boxes stand for such characters. The "
             "page has the characters, for the fonts of whoever reads it."
         )
+    return written, notes
 
 
-def _other_page(collected: reports.Comparison, wanted: Path, place: Path) -> str | None:
+def _other_page(collected: reports.Comparison, wanted: Path, place: Path) -> list[str]:
     """What to say of the page of another comparison that is where this one's was to be."""
     from dissensus.report import page_at, page_file
 
     there = page_at(wanted)
     if there is None or there.renewed_by([run.name for run in collected.runs]):
-        return None
+        return []
     other = f"{page_file(wanted)} {'was' if place == wanted else 'is'} another page ({there.beside(collected)})"
-    return f"{other}, and has been replaced." if place == wanted else f"{other}, and stays; this one is {place}."
+    return [f"{other}, and has been replaced." if place == wanted else f"{other}, and stays; this one is {place}."]
 
 
 def _print_report(collected: reports.Comparison, written: Path, as_json: bool) -> None:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Separation,
         aupr,
         auroc,
+        auroc_error,
         energy,
         entropy_score,
         fpr_at_95,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from dissensus.diagnostics.proposition import proposition_deviation
     from dissensus.diagnostics.registry import DIAGNOSTICS
     from dissensus.diagnostics.shared_items import shared_items
-    from dissensus.diagnostics.similarity import Similarity, debiased_cka, linear_cka, similarity_over_seeds
+    from dissensus.diagnostics.similarity import Similarity, cka_errors, debiased_cka, linear_cka, similarity_over_seeds
     from dissensus.diagnostics.sparse_target import Relation, SparseTarget, relation, sparse_target
     from dissensus.diagnostics.trace import Trace, deflated_trace, hessian_trace
     from dissensus.diagnostics.units import Group, unit_groups
@@ -92,6 +93,7 @@ _HOME_OF = {
     "Separation": "ood",
     "aupr": "ood",
     "auroc": "ood",
+    "auroc_error": "ood",
     "energy": "ood",
     "entropy_score": "ood",
     "fpr_at_95": "ood",
@@ -104,6 +106,7 @@ _HOME_OF = {
     "DIAGNOSTICS": "registry",
     "shared_items": "shared_items",
     "Similarity": "similarity",
+    "cka_errors": "similarity",
     "debiased_cka": "similarity",
     "linear_cka": "similarity",
     "similarity_over_seeds": "similarity",

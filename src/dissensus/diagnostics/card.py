@@ -15,7 +15,7 @@ from dissensus.diagnostics.given import as_inputs, as_model
 from dissensus.diagnostics.gradient_variance import GradientVariance, against_entropy
 from dissensus.diagnostics.last_layer import LastLayer, last_layer
 from dissensus.diagnostics.odin import odin
-from dissensus.diagnostics.ood import energy, entropy_score, knn, margin, msp, separation
+from dissensus.diagnostics.ood import auroc, auroc_error, energy, entropy_score, knn, margin, msp
 from dissensus.metrics import most_disputed, softmax
 from dissensus.records import Diagnosis, Slice
 
@@ -131,5 +131,5 @@ def of_gradients(found: GradientVariance) -> Iterator[Diagnosis]:
 def told_apart(inside: Mapping[str, PerItem], away: Mapping[str, PerItem], name: str) -> Iterator[Diagnosis]:
     """How well each score tells the items from those of another set."""
     for score, values in inside.items():
-        found = separation(values, away[score])
-        yield estimated(f"{score}_auroc", found.auroc, found.auroc_se, found.inside, other=name)
+        value, error = auroc(values, away[score]), auroc_error(values, away[score])
+        yield estimated(f"{score}_auroc", value, error, len(values), other=name)

@@ -6,16 +6,20 @@ model and has a file of its own; the others need logits or features, as any fram
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dissensus.base.arrays import PerItem, as_matrix
 from dissensus.base.errors import InputError
+from dissensus.base.streams import stream
 from dissensus.metrics import entropy, softmax
 from dissensus.metrics.checks import as_logits, as_whole
 
+Accepted: TypeAlias = NDArray[np.int64]  # how many of a side score at least as much as each distinct score
 _BLOCK = 1 << 22  # distances at once: 32 MB
 
 
@@ -91,36 +95,40 @@ def knn(features: ArrayLike, bank: ArrayLike, k: int = 50) -> PerItem:
 
 @dataclass(frozen=True)
 class Separation:
-    """How well a score tells items inside from items outside. ``auroc_se`` is the standard error over items."""
+    """How well a score tells items inside from items outside, each measure with its standard error over items."""
 
     auroc: float
     auroc_se: float
     aupr: float
+    aupr_se: float
     fpr_at_95: float
+    fpr_at_95_se: float
     inside: int
     outside: int
 
 
-def separation(inside: ArrayLike, outside: ArrayLike) -> Separation:
+def separation(inside: ArrayLike, outside: ArrayLike, *, draws: int = 200, seed: int = 0) -> Separation:
     r"""All three measures for the scores of two sets of items.
 
-    The standard error of AUROC is that of DeLong, DeLong & Clarke-Pearson (Biometrics 44, 1988): with :math:`v_i` the
-    share of outside items below inside item :math:`i` and :math:`w_j` that of inside items above outside item
-    :math:`j`, :math:`\sqrt{\mathrm{var}(v) / m + \mathrm{var}(w) / n}`.
+    With the standard error of :func:`auroc_error`. Those of the other two are the spread
+    :math:`\sqrt{\sum_b (v_b - \bar v)^2 / (B - 1)}` over B = ``draws`` times as many items, drawn with replacement from
+    either side (the bootstrap; Efron, 1979).
 
-    >>> found = separation([0.9, 0.8, 0.7], [0.1, 0.8, 0.3])  # 1, 5/6, 2/3 of those outside are lower; 1, 1/2, 1 higher
-    >>> round(found.auroc, 4), round(found.auroc_se**2, 4)  # (1/36 + 1/12) / 3
-    (0.8333, 0.037)
+    >>> found = separation(inside=[1] * 9, outside=[0, 1] * 50)  # half of 100 are let in: sqrt(.5 * .5 / 100)
+    >>> found.auroc, found.fpr_at_95, round(found.fpr_at_95_se, 2)
+    (0.75, 0.5, 0.05)
     """
-    above, below = _placed(inside, outside)
-    error = np.sqrt(sum(np.var(part, ddof=1) / len(part) if len(part) > 1 else np.nan for part in (above, below)))
+    again = np.array(list(_drawn_again(inside, outside, as_whole("draws", draws, least=2), seed)))
+    errors = again.std(0, ddof=1)
     return Separation(
-        auroc(inside, outside),
-        float(error),
-        aupr(inside, outside),
-        fpr_at_95(inside, outside),
-        len(above),
-        len(below),
+        auroc=auroc(inside, outside),
+        auroc_se=auroc_error(inside, outside),
+        aupr=aupr(inside, outside),
+        aupr_se=float(errors[0]),
+        fpr_at_95=fpr_at_95(inside, outside),
+        fpr_at_95_se=float(errors[1]),
+        inside=np.size(inside),
+        outside=np.size(outside),
     )
 
 
@@ -135,6 +143,20 @@ def auroc(inside: ArrayLike, outside: ArrayLike) -> float:
     return float(above.mean())
 
 
+def auroc_error(inside: ArrayLike, outside: ArrayLike) -> float:
+    r"""The standard error over items of :func:`auroc` (DeLong, DeLong & Clarke-Pearson, Biometrics 44, 1988).
+
+    With :math:`v_i` the share of outside items below inside item :math:`i` and :math:`w_j` that of inside items above
+    outside item :math:`j`, :math:`\sqrt{\mathrm{var}(v) / m + \mathrm{var}(w) / n}`. NaN for a single item.
+
+    >>> error = auroc_error([3, 2, 1], [0, 2, 0])  # 1, 5/6, 2/3 of those outside are lower; 1, 1/2, 1 inside are higher
+    >>> round(error**2, 4)  # (1/36 + 1/12) / 3
+    0.037
+    """
+    parts = _placed(inside, outside)
+    return float(np.sqrt(sum(np.var(part, ddof=1) / len(part) if len(part) > 1 else np.nan for part in parts)))
+
+
 def aupr(inside: ArrayLike, outside: ArrayLike) -> float:
     r"""Average precision :math:`\sum_t (R_t - R_{t-1}) P_t` over the distinct scores, inside items being the positives.
 
@@ -145,9 +167,7 @@ def aupr(inside: ArrayLike, outside: ArrayLike) -> float:
     >>> round(aupr([2, 3], [1, 2]), 4)  # 3 first: all right; then a tie of one each
     0.8333
     """
-    hits, alarms = _accepted(inside, outside)
-    gained = np.diff(hits, prepend=0) / hits[-1]
-    return float(gained @ (hits / (hits + alarms)))
+    return _average_precision(*_accepted(inside, outside))
 
 
 def fpr_at_95(inside: ArrayLike, outside: ArrayLike) -> float:
@@ -157,9 +177,29 @@ def fpr_at_95(inside: ArrayLike, outside: ArrayLike) -> float:
     >>> fpr_at_95(inside=range(100), outside=[3, 4, 5, 6])  # 5 and above come in
     0.5
     """
-    hits, alarms = _accepted(inside, outside)
+    return _let_in(*_accepted(inside, outside))
+
+
+def _average_precision(hits: Accepted, alarms: Accepted) -> float:
+    gained = np.diff(hits, prepend=0) / hits[-1]
+    return float(gained @ (hits / np.maximum(hits + alarms, 1)))
+
+
+def _let_in(hits: Accepted, alarms: Accepted) -> float:
     enough = (100 * hits >= 95 * hits[-1]).argmax()  # in whole numbers: 0.95 * 20 is no 19 in every arithmetic
     return float(alarms[enough] / alarms[-1])
+
+
+def _drawn_again(inside: ArrayLike, outside: ArrayLike, draws: int, seed: int) -> Iterator[tuple[float, float]]:
+    """AUPR and the false positives of items drawn with replacement, each side from itself."""
+    scores = _scores("inside", inside), _scores("outside", outside)
+    distinct, places = np.unique(np.concatenate(scores), return_inverse=True)
+    sides = np.split(len(distinct) - 1 - places, [len(scores[0])])  # from the highest down
+    for draw in range(draws):
+        chance = stream(seed, "separation", draw)
+        drawn = [side[chance.integers(len(side), size=len(side))] for side in sides]
+        hits, alarms = (np.bincount(side, minlength=len(distinct)).cumsum() for side in drawn)
+        yield _average_precision(hits, alarms), _let_in(hits, alarms)
 
 
 def _placed(inside: ArrayLike, outside: ArrayLike) -> tuple[PerItem, PerItem]:
@@ -171,7 +211,7 @@ def _placed(inside: ArrayLike, outside: ArrayLike) -> tuple[PerItem, PerItem]:
     return above, below
 
 
-def _accepted(inside: ArrayLike, outside: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _accepted(inside: ArrayLike, outside: ArrayLike) -> tuple[Accepted, Accepted]:
     """How many of each side score at least as much as each distinct score, from the highest down."""
     a, b = _scores("inside", inside), _scores("outside", outside)
     thresholds = np.unique(np.concatenate([a, b]))[::-1]

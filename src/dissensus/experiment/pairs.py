@@ -16,7 +16,7 @@ from dissensus.delivery import is_hard
 from dissensus.diagnostics.cam_stability import cam_stability
 from dissensus.diagnostics.findings import correlated, estimated
 from dissensus.diagnostics.shared_items import shared_items
-from dissensus.diagnostics.similarity import LEAST_ITEMS, debiased_cka, linear_cka
+from dissensus.diagnostics.similarity import LEAST_ITEMS, cka_errors, debiased_cka, linear_cka
 from dissensus.diagnostics.sparse_target import Relation, sparse_target
 from dissensus.evaluation import plain_probs
 from dissensus.experiment.parts import sparse_targets
@@ -54,8 +54,9 @@ def _representations(run: StoredRun, other: StoredRun, here: Indices, there: Ind
     if "best_features" not in run.predictions or "best_features" not in other.predictions:
         return
     x, y = run.predictions["best_features"][here], other.predictions["best_features"][there]
-    for name, cka in (("cka", linear_cka), ("debiased_cka", debiased_cka)):
-        yield Diagnosis(name, cka(x, y), np.nan, np.nan, len(here), weights="best", other=other.name)
+    values, errors = (linear_cka(x, y), debiased_cka(x, y)), cka_errors(x, y)
+    for name, value, error in zip(("cka", "debiased_cka"), values, errors, strict=True):
+        yield estimated(name, value, error, len(here), weights="best", other=other.name)
 
 
 def _maps(run: StoredRun, other: StoredRun, here: Indices, there: Indices, opened: Opened) -> Iterator[Diagnosis]:

@@ -38,7 +38,7 @@ class Group:
 
 def pair(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], list[Group]]:
     """What all plans share, and the runs in groups, from few votes to all; ``where`` keeps some by their plans."""
-    chosen = _chosen([(run, flat(run.plan)) for run in runs], where or {})
+    chosen = [(run, flat(run.plan)) for run in runs_where(runs, where or {})]
     plans = [plan for _, plan in chosen]
     setting = _one_setting(chosen)
     groups: dict[str, dict[str, dict[str, StoredRun]]] = {}
@@ -50,19 +50,21 @@ def pair(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -> t
     return setting, [_group(votes, groups[votes]) for votes in sorted(groups, key=_votes_order)]
 
 
-def _chosen(runs: list[tuple[StoredRun, Plan]], where: Mapping[str, Any]) -> list[tuple[StoredRun, Plan]]:
-    if not runs:
+def runs_where(runs: Iterable[StoredRun], where: Mapping[str, Any]) -> list[StoredRun]:
+    """The runs whose plans have these values, by dotted name; at least one, or an error that names the others."""
+    chosen = [(run, flat(run.plan)) for run in runs]
+    if not chosen:
         raise InputError("there are no runs to compare; train some first.")
-    fields = sorted({field for _, plan in runs for field in plan})
+    fields = sorted({field for _, plan in chosen for field in plan})
     for field, value in where.items():
         if field not in fields:
             raise InputError(unknown("field of a plan", field, fields))
-        kept = [(run, plan) for run, plan in runs if _says(plan.get(field), str(value))]
+        kept = [(run, plan) for run, plan in chosen if _says(plan.get(field), str(value))]
         if not kept:
-            others = ", ".join(sorted({short(plan.get(field)) for _, plan in runs}))
+            others = ", ".join(sorted({short(plan.get(field)) for _, plan in chosen}))
             raise InputError(f"no run has {field}={value}; the runs have: {others}.")
-        runs = kept
-    return runs
+        chosen = kept
+    return [run for run, _ in chosen]
 
 
 def _says(value: Any, asked: str) -> bool:
