@@ -67,8 +67,9 @@ def _by_way(result: dict[str, Any]) -> Measured:
 def _beside(key: tuple[str, str], measured: Measured) -> str:
     precision, way = key
     seconds, eigenvalue, trace, memory = _cells(measured[key])
+    ours = _cells(measured[precision, "ours"])[0]
     errors = f"eigenvalue off by {eigenvalue}, trace by {trace}, {memory}"
-    return f"{WAYS[way]} {seconds} s in {PRECISIONS[precision]} ({errors}), dissensus {_cells(measured[precision, 'ours'])[0]} s"
+    return f"{WAYS[way]} {seconds} s in {PRECISIONS[precision]} ({errors}), dissensus {ours} s"
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

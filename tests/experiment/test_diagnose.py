@@ -83,7 +83,7 @@ def test_later_the_same_numbers_are_found(later):
             assert now[one.subject].value == pytest.approx(one.value, rel=1e-4, nan_ok=True)
 
 
-def test_two_seeds_of_a_method_are_compared_on_what_neither_was_trained_on(later):
+def test_two_seeds_of_a_method_are_compared_on_what_neither_was_trained_on(later, data):
     _, by = later
     first, second = sorted((by["sls", 0], by["sls", 1]), key=lambda run: run.name)
     ids = [list(run.predictions["ids"]) for run in (first, second)]
@@ -95,7 +95,21 @@ def test_two_seeds_of_a_method_are_compared_on_what_neither_was_trained_on(later
     found = rows(first, other=second.name)
     assert found["cka"].value == pytest.approx(linear_cka(*features))
     assert found["cka"].items == len(shared)
-    assert set(found) == {"cka", "debiased_cka"}  # other items trained them: there is no line between them
+    assert set(found) == {"cka", "debiased_cka", "barrier", "barrier_aligned"}
+    one, two = reopened(first, data), reopened(second, data)
+    here = [ids[0].index(name) for name in shared]
+    line = barrier(one.model, two.model, one.prepared(one.inputs[here]), one.human[here])
+    assert found["barrier"].value == pytest.approx(line.height)
+    assert found["barrier"].items == len(shared)
+
+
+def test_barriers_between_seeds_are_of_neighbours_in_a_ring(data, source, tiny, tmp_path):
+    few = tiny.model_dump(exclude_unset=True) | FEW | {"methods": ["soft"], "seeds": 5}
+    store = RunStore(tmp_path)
+    compare(Comparison(**few).plans(data), source, store, jobs=1, keep_model=True)
+    found = [one for rows in diagnose_runs([store.read(name) for name in store]).values() for one in rows]
+    assert [one.name for one in found].count("barrier") == 5
+    assert {one.other for one in found if one.name == "barrier"} <= set(store.names())
 
 
 def test_two_methods_of_a_seed_have_a_barrier(later, data):

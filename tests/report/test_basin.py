@@ -77,6 +77,7 @@ def test_it_is_said_in_words_and_not_judged(looked):
 def test_the_error_of_one_estimate_is_told_beside_the_spread_of_seeds(looked):
     notes = basin(looked.panels[0]).best.notes
     assert notes[0] == "Means over 4 seeds, with 95 % intervals."
+    assert "Of two seeds of a method, on the items that neither was trained on: CKA." in notes
     assert "λmax ± 1.0 %" in notes[1]
     assert any(note.startswith("λmax: the loss's curvature") for note in notes)
 

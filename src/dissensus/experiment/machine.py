@@ -37,8 +37,8 @@ def refuse_other_machine(plans: Iterable[Plan]) -> None:
         raise InputError(
             f"{runs} for the precision {precisions}, made for CUDA GPUs, and this machine has none. Give the same "
             "command on a machine that has one; or train in 32 bits here, which makes other runs: --recipe "
-            'precision=fp32 (precision = "fp32" under [recipe] in a plan). On a CPU a resnet18 takes about a day for its 200 '
-            "epochs; to try things out, add --epochs 2 or --model small-cnn to that."
+            'precision=fp32 (precision = "fp32" under [recipe] in a plan). On a CPU a resnet18 takes about a day for '
+            "its 200 epochs; to try things out, add --epochs 2 or --model small-cnn to that."
         )
 
 

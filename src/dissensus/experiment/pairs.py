@@ -39,15 +39,21 @@ LAST_BLOCK: dict[str, Callable[[Any], nn.Module]] = {
 
 
 def across_seeds(runs: Iterable[StoredRun], opened: Opened) -> Found:
-    """How alike two seeds of one method are on the items that neither was trained on: CKA and Grad-CAM stability."""
+    """How alike two seeds of one method are on the items that neither was trained on.
+
+    CKA and Grad-CAM stability of every two; and barriers, which take longer, of neighbours in a ring of the seeds. What
+    lies between two methods says little unless it is more than what lies between two seeds of each.
+    """
     for group in _alike(runs, lambda plan: plan | {"seeds": None}):
-        for run, other in combinations(group, 2):
+        for (i, run), (j, other) in combinations(enumerate(group), 2):
             ids = run.predictions["ids"], other.predictions["ids"]
             if len(np.intersect1d(*ids)) < LEAST_ITEMS:
                 continue
             here, there = shared_items(*ids)
             yield from ((run, one) for one in _representations(run, other, here, there))
             yield from ((run, one) for one in _maps(run, other, here, there, opened))
+            if j - i in (1, len(group) - 1):
+                yield from ((run, one) for one in _barriers(opened(run.name), opened(other.name), other.name, here))
 
 
 def _representations(run: StoredRun, other: StoredRun, here: Indices, there: Indices) -> Iterator[Diagnosis]:
@@ -89,20 +95,23 @@ def between_models(runs: Iterable[StoredRun], opened: Opened) -> Found:
             yield from ((run, one) for one in _barriers(opened(run.name), opened(other.name), other.name))
 
 
-def _barriers(one: Subject | None, two: Subject | None, other: str) -> Iterator[Diagnosis]:
+def _barriers(
+    one: Subject | None, two: Subject | None, other: str, items: Indices | slice = slice(None)
+) -> Iterator[Diagnosis]:
+    """Those between two models, on these of the first's evaluation items."""
+    if one is None or two is None:
+        return
     from dissensus.diagnostics.alignment import aligned
     from dissensus.diagnostics.barrier import barrier, barrier_with_reset_statistics, has_statistics
 
-    assert one is not None
-    assert two is not None
-    inputs, train = one.prepared(one.inputs), one.prepared(one.train)
+    inputs, human, train = one.prepared(one.inputs[items]), one.human[items], one.prepared(one.train)
     renamed = aligned(two.model, to=one.model)
-    found = {"barrier": barrier(one.model, two.model, inputs, one.human)}
+    found = {"barrier": barrier(one.model, two.model, inputs, human)}
     if has_statistics(one.model):
-        found["barrier_reset"] = barrier_with_reset_statistics(one.model, two.model, inputs, one.human, train)
-        found["barrier_aligned"] = barrier_with_reset_statistics(one.model, renamed, inputs, one.human, train)
+        found["barrier_reset"] = barrier_with_reset_statistics(one.model, two.model, inputs, human, train)
+        found["barrier_aligned"] = barrier_with_reset_statistics(one.model, renamed, inputs, human, train)
     else:
-        found["barrier_aligned"] = barrier(one.model, renamed, inputs, one.human)
+        found["barrier_aligned"] = barrier(one.model, renamed, inputs, human)
     for name, line in found.items():
         yield estimated(name, line.height, line.standard_error, len(inputs), weights="best", other=other)
 

@@ -7,7 +7,7 @@ sentences say what they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -84,8 +84,9 @@ def basin(panel: Panel) -> Basin | None:
     last = by_method(seen, ("last",))
     between = by_pair(seen)
     errors = _own_errors(one for one in seen if one.found.weights == "best")
+    paired = {one.found.name for one in seen if one.other is not None and one.other[0] == one.method}
     return Basin(
-        best=_table("Inside the models, at the best epoch", best, panel.methods, _notes(panel, best, errors)),
+        best=_table("Inside the models, at the best epoch", best, panel.methods, _notes(panel, best, errors, paired)),
         last=_table("Inside the models, at the last epoch", last, panel.methods) if last else None,
         between=_table("Between models of one seed", between, _columns(between)) if between else None,
         sentences=(*_sentences(best), UNJUDGED),
@@ -160,13 +161,15 @@ def _columns(found: Findings) -> list[str]:
     return sorted({pair for pairs in found.values() for pair in pairs})
 
 
-def _notes(panel: Panel, found: Findings, errors: Mapping[str, float]) -> tuple[str, ...]:
+def _notes(panel: Panel, found: Findings, errors: Mapping[str, float], paired: Collection[str]) -> tuple[str, ...]:
     seeds = len(panel.seeds)
     notes = ["One seed: there are no intervals." if seeds == 1 else f"Means over {seeds} seeds, with 95 % intervals."]
     if errors:
         off = listed([f"{DIAGNOSTICS[name].title} ± {number(100 * error, 1)} %" for name, error in errors.items()])
         notes.append(f"The estimates for one model are uncertain by themselves, too, by at most {off}.")
     names = dict.fromkeys(about.name for about in found if about.name in DIAGNOSTICS)
+    if two := [DIAGNOSTICS[name].title for name in names if name in paired]:
+        notes.append(f"Of two seeds of a method, on the items that neither was trained on: {listed(two)}.")
     return (*notes, *(f"{DIAGNOSTICS[name].title}: {DIAGNOSTICS[name].meaning}." for name in names))
 
 
