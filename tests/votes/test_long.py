@@ -50,6 +50,21 @@ def test_annotators_may_be_unknown(write):
     assert read_votes(write("item,label\na,x\nb,y\n")).annotators is None
 
 
+@pytest.mark.parametrize("gap", ["ann,cat\ndog1,ann", ",cat\ndog1,ann", ",cat\ndog1,"])
+def test_anonymous_votes_are_read_whether_or_not_annotators_are_missing(write, gap):
+    content = f"item,annotator,label\ncat1,{gap},dog\ncat1,bob,dog\n"
+    votes = read_votes(write(content), anonymous=True)
+    assert votes == read_votes(write("item,label\ncat1,cat\ndog1,dog\ncat1,dog\n", "unsigned.csv"))
+    assert (votes.annotators, votes.annotator_names) == (None, None)
+
+
+def test_missing_annotators_of_a_frame_are_counted_and_may_be_left_out():
+    frame = _frame().with_columns(annotator=pl.Series(["ann", None, None]))
+    with pytest.raises(InputError, match=r"the annotator is missing \(as of 2 votes\)\. .* with anonymous=True$"):
+        read_votes(frame)
+    assert read_votes(frame, anonymous=True) == read_votes(_frame().drop("annotator"))
+
+
 def _frame():
     return pl.DataFrame(
         {"item": ["cat1", "dog1", "cat1"], "annotator": ["ann", "ann", "bob"], "label": ["cat", "dog", "dog"]}

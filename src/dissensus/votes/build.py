@@ -30,10 +30,12 @@ def from_columns(
     ordered: bool = False,
     place: Place = "position {}".format,
     told: NDArray[np.bool_] | None = None,
+    without: Sequence[str] = (),
 ) -> Votes:
     """Votes from equally long columns. A row without a label is no vote, but its item stays.
 
-    ``told`` marks rows without a label that the caller's own notes are about.
+    ``told`` marks rows without a label that the caller's own notes are about; ``without`` is what one switches on to
+    leave annotators out.
     """
     items, labels = as_column("items", items), as_column("labels", labels)
     annotators = None if annotators is None else as_column("annotators", annotators)
@@ -59,8 +61,9 @@ def from_columns(
     if who is not None and who.min(initial=0) < 0 and (missing := (who < 0) & voted).any():
         several = f" (as of {missing.sum()} votes)" if missing.sum() > 1 else ""
         raise InputError(
-            f"{place(int(missing.argmax()))}: the annotator is missing{several}. Fill it in, or leave all annotators "
-            "out: votes need none."
+            f"{place(int(missing.argmax()))}: the annotator is missing{several}. Fill it in or, since votes need none, "
+            f"leave all annotators out{'' if without else '.'}",
+            switch_on=without,
         )
     codes, (who, repeated, again), item_ids = side_by_side(
         lambda: codes.astype(code_dtype(len(names) if sets is None else len(sets)))[order],
