@@ -81,8 +81,6 @@ def read_votes(
            [1, 0]])
     """
     names = None if classes is None else check_classes(classes)
-    if delimiter is not None and len(delimiter) != 1:
-        raise InputError(f"a delimiter is one character, but {delimiter!r} was given.")
     if separator == "":
         raise InputError("a separator stands between the labels of one vote, but an empty one was given.")
     ask = Ask(
