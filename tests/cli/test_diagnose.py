@@ -49,6 +49,7 @@ def test_many_runs_are_told_by_method_and_named_ones_one_by_one(run, own_data):
     assert "Inside the models, at the best epoch" in out
     assert "Means over 3 seeds" in out
     assert "run " not in out
+    assert out.endswith("The page shows them, too: dissensus report runs\n")
     names = [one["run"] for one in json.loads(run("runs", "list", "--json")[1])]
     _, out, _ = run("diagnose", *names, "-q")
     assert out.count(": run ") == 6
@@ -57,6 +58,8 @@ def test_many_runs_are_told_by_method_and_named_ones_one_by_one(run, own_data):
     assert code == 0
     assert "told run by run, since" in err
     assert out.count(": run ") == 7
+    assert out.endswith("dissensus report runs --where KEY=VALUE\n")
+    assert run("report", "runs", "-q")[0] == 2  # of two comparisons, one has to be chosen
 
 
 def test_without_weights_it_is_told_what_is_missing(run, own_data):

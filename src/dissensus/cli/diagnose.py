@@ -64,12 +64,15 @@ def diagnose(
     if as_json:
         print_json([{"run": run.name, "diagnostics": [_plain(one) for one in found[run.name]]} for run in runs])
         return
-    if names or len(runs) <= SINGLY or not _show_methods(runs):
+    singly = bool(names) or len(runs) <= SINGLY
+    together = not singly and _show_methods(runs)
+    if not together:
         for run in runs:
             _show_diagnostics(run, found[run.name])
     if not any(one.weights for rows in found.values() for one in rows):
         tell_note("no run kept its weights or its features, so only how they learned is told. See --help.")
-    out.print(f"The page shows them, too: [bold]dissensus report {escape(str(store))}[/]", highlight=False)
+    which = "" if singly or together else " --where KEY=VALUE"  # a page is that of one comparison
+    out.print(f"The page shows them, too: [bold]dissensus report {escape(str(store))}{which}[/]", highlight=False)
 
 
 def _show_methods(runs: Sequence[StoredRun]) -> bool:
