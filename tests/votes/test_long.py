@@ -65,6 +65,20 @@ def test_missing_annotators_of_a_frame_are_counted_and_may_be_left_out():
     assert read_votes(frame, anonymous=True) == read_votes(_frame().drop("annotator"))
 
 
+def test_a_column_without_any_annotator_says_that_they_are_unknown(write):
+    votes = read_votes(write("item,annotator,label\na,,x\na,,y\nb,,y\n"))
+    assert votes == read_votes(write("item,label\na,x\na,y\nb,y\n", "unsigned.csv"))
+
+
+@pytest.mark.parametrize("lines", ['"annotator": ""', '"annotator": null'])
+def test_an_empty_text_is_no_annotator(write, lines):
+    rows = [f'{{"item": 1, "label": "{label}", {lines}}}\n' for label in ("x", "y")]
+    path = write('{"item": 1, "label": "x", "annotator": "ann"}\n' + "".join(rows), "votes.jsonl")
+    with pytest.raises(InputError, match=r"votes.jsonl, line 2: the annotator is missing \(as of 2 votes\)"):
+        read_votes(path)
+    assert read_votes(path, anonymous=True).counts().tolist() == [[2, 1]]
+
+
 def _frame():
     return pl.DataFrame(
         {"item": ["cat1", "dog1", "cat1"], "annotator": ["ann", "ann", "bob"], "label": ["cat", "dog", "dog"]}
