@@ -3,11 +3,13 @@
 import inspect
 import json
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -105,6 +107,30 @@ def test_every_command_of_the_readme_exists(capsys):
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])
         assert stop.value.code == 0
+
+
+def test_the_commands_for_a_votes_file_run_one_after_the_other(tmp_path, monkeypatch):
+    """As they stand, but for fewer epochs and seeds."""
+    pytest.importorskip("torch")
+    from PIL import Image
+
+    from dissensus.cli import main
+
+    (block,) = re.findall(r"^```\n(dissensus votes labels.csv.*?)^```", README, re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    drawn = np.random.default_rng(0)
+    said = [f"{item},{who},{drawn.choice(['cat', 'dog'])}" for item in range(40) for who in "abcde"]
+    Path("labels.csv").write_text("\n".join(["item,annotator,label", *said]))
+    np.save("features.npy", drawn.normal(size=(40, 3)))
+    Path("images").mkdir()
+    for item in range(40):
+        Image.fromarray(drawn.integers(0, 256, (8, 8, 3), np.uint8)).save(f"images/{item}.png")
+    quick = {"compare": ["--epochs", "1", "--seeds", "1", "--methods", "soft,sls", "--jobs", "1", "--quiet"]}
+    for line in block.splitlines():
+        words = shlex.split(line, comments=True)[1:]
+        with pytest.raises(SystemExit) as stop:
+            main([*words, *quick.get(words[0], [])])
+        assert stop.value.code == 0, line
 
 
 def test_files_that_the_readme_names_are_there():

@@ -26,6 +26,9 @@ def test_what_to_give_is_kept_apart_from_the_words_also_by_another_process(kind)
     assert isinstance(error, kind)
     assert str(error) == "{odd}.csv: name its columns with item=... and label=..."
     assert error.told("--{} ...") == "{odd}.csv: name its columns with --item ... and --label ..."
+    switched = pickle.loads(pickle.dumps(kind("leave them out", switch_on=["anonymous"])))
+    assert str(switched) == "leave them out with anonymous=True"
+    assert switched.told("--{} ...", "--{}") == "leave them out with --anonymous"
     plain = kind("write it with savez(ids=...)")
     assert str(plain) == plain.told("--{} ...") == "write it with savez(ids=...)"
 

@@ -281,6 +281,18 @@ def test_what_would_mend_the_votes_is_told_as_an_option(run, own_data, header, t
     assert err.endswith(told)
 
 
+def test_missing_annotators_are_told_and_left_out_by_an_option(run, own_data):
+    rows = (own_data / "labels.csv").read_text().splitlines()
+    item, _, label = rows[1].split(",")
+    (own_data / "labels.csv").write_text("\n".join([rows[0], f"{item},,{label}", *rows[2:]]) + "\n")
+    arguments = ("compare", *OWN, "--methods", "soft", "--seeds", 1, "--epochs", 1, "--jobs", 1, "-q")
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert err.endswith("leave all annotators out with --option anonymous=true\n")
+    code, _, err = run(*arguments, "--option", "anonymous=true")
+    assert code == 0, err
+
+
 def test_a_page_that_cannot_be_written_is_known_before_training(run, own_data):
     (own_data / "file").write_text("in the way")
     code, _, err = run("compare", *OWN, "--methods", "soft", "--seeds", 1, "--epochs", 1, "--out", "file/page")

@@ -35,6 +35,13 @@ def test_help_teaches_with_an_example(run):
         assert f"dissensus {' '.join(command)}" in out
 
 
+def test_help_says_where_a_tie_goes(run):
+    words = " ".join(run("compare", "--help")[1].replace("│", " ").split())
+    assert (
+        "a tie goes to the data set's own label, if it has one and that is among the tied, else to the first" in words
+    )
+
+
 def test_version(run):
     from dissensus import __version__
 

@@ -85,6 +85,16 @@ def test_what_would_mend_it_is_told_as_an_option_and_does(run, tmp_path, mistake
     assert code == 0, err
 
 
+def test_missing_annotators_are_left_out_by_an_option(run, tmp_path):
+    (tmp_path / "labels.csv").write_text("item,annotator,label\na,p,cat\na,,dog\n")
+    code, _, err = run("votes", "labels.csv")
+    assert code == 2
+    assert err.endswith("leave all annotators out with --anonymous\n")
+    code, out, err = run("votes", "labels.csv", "--anonymous")
+    assert (code, err) == (0, "")
+    assert "not known" in out
+
+
 def test_every_keyword_of_the_reader_is_an_option():
     from dissensus.cli.votes import votes
     from dissensus.votes import read_votes

@@ -121,6 +121,7 @@ def test_numbers_are_texts_only_where_cells_have_no_types(tmp_path):
         ({"inputs": "x.npy", "texts": "t.csv"}, "give one of the two"),
         ({"texts": "t.csv", "size": (8, 8)}, "is for folders of images, but t.csv is a table of texts"),
         ({"inputs": "x.npy", "text": "premise"}, "name columns of a table of texts, but x.npy is none"),
+        ({"inputs": "x.npy", "texts_delimiter": ";"}, "texts_delimiter=';' is for a table of texts, but x.npy is none"),
         ({"texts": "t.csv"}, "t.csv does not exist; a table of texts was expected"),
     ],
 )
@@ -137,3 +138,36 @@ def test_an_annotator_called_group_makes_no_groups(tmp_path):
     assert len(set(data.groups.tolist())) == 3
     data = own_data(path, texts=path, annotators=("ann",))
     assert data.groups.tolist() == [0, 0, 1]
+
+
+def test_columns_of_texts_are_cut_where_it_is_said(tmp_path):
+    votes = tmp_path / "labels.csv"
+    votes.write_text("item,label\na,yes\nb,no\n")
+    texts = tmp_path / "texts.txt"
+    texts.write_text("id|text|as; written\na|one; two|x\nb|three|y\n")
+    with pytest.raises(
+        InputError, match=r"texts.txt can be cut at ';' or '\|'; say which with texts_delimiter=\.\.\.$"
+    ):
+        own_data(votes, texts=texts)
+    assert own_data(votes, texts=texts, texts_delimiter="|").inputs.first == ("one; two", "three")
+    assert own_data(Votes.from_counts([[1, 0], [0, 1]], items=["a", "b"]), texts=texts, texts_delimiter="|").texts
+    with pytest.raises(InputError, match=r"a delimiter is one character, but '\|\|' was given"):
+        own_data(votes, texts=texts, texts_delimiter="||")
+
+
+def test_texts_and_votes_may_be_cut_at_different_places(tmp_path):
+    (tmp_path / "labels.csv").write_text("item|label|a,b\na|yes|1\nb|no|2\n")
+    (tmp_path / "texts.csv").write_text("id;text;so, why\na;one, two;1\nb;three;2\n")
+    data = own_data(
+        tmp_path / "labels.csv", texts=tmp_path / "texts.csv", delimiter="|", texts_delimiter=";", label="label"
+    )
+    assert data.inputs.first == ("one, two", "three")
+    assert data.votes.counts().tolist() == [[0, 1], [1, 0]]
+
+
+def test_a_file_of_votes_and_texts_has_one_delimiter(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("item;label;text\na;yes;one\nb;no;two\n")
+    with pytest.raises(InputError, match=r"holds the votes as well; say where its columns end with delimiter=\.\.\.$"):
+        own_data(path, texts=path, texts_delimiter=";")
+    assert own_data(path, texts=path, delimiter=";").inputs.first == ("one", "two")

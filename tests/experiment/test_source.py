@@ -77,6 +77,7 @@ def test_votes_of_a_named_set_are_an_option():
 WRONG_KINDS = {
     "size": (16, "two whole numbers, such as [32, 32], but is 16"),
     "ordered": ("False", "true or false, but is 'False'"),
+    "anonymous": (1, "true or false, but is 1"),
     "classes": ("a,b", """a list, such as ["a", "b"], but is 'a,b'"""),
     "annotators": ("ann", """a list, such as ["a", "b"], but is 'ann'"""),
     "label": (3, """a text, but is 3. As a text it is label='"3"'"""),

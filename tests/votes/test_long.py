@@ -50,6 +50,35 @@ def test_annotators_may_be_unknown(write):
     assert read_votes(write("item,label\na,x\nb,y\n")).annotators is None
 
 
+@pytest.mark.parametrize("gap", ["ann,cat\ndog1,ann", ",cat\ndog1,ann", ",cat\ndog1,"])
+def test_anonymous_votes_are_read_whether_or_not_annotators_are_missing(write, gap):
+    content = f"item,annotator,label\ncat1,{gap},dog\ncat1,bob,dog\n"
+    votes = read_votes(write(content), anonymous=True)
+    assert votes == read_votes(write("item,label\ncat1,cat\ndog1,dog\ncat1,dog\n", "unsigned.csv"))
+    assert (votes.annotators, votes.annotator_names) == (None, None)
+
+
+def test_missing_annotators_of_a_frame_are_counted_and_may_be_left_out():
+    frame = _frame().with_columns(annotator=pl.Series(["ann", None, None]))
+    with pytest.raises(InputError, match=r"the annotator is missing \(as of 2 votes\)\. .* with anonymous=True$"):
+        read_votes(frame)
+    assert read_votes(frame, anonymous=True) == read_votes(_frame().drop("annotator"))
+
+
+def test_a_column_without_any_annotator_says_that_they_are_unknown(write):
+    votes = read_votes(write("item,annotator,label\na,,x\na,,y\nb,,y\n"))
+    assert votes == read_votes(write("item,label\na,x\na,y\nb,y\n", "unsigned.csv"))
+
+
+@pytest.mark.parametrize("lines", ['"annotator": ""', '"annotator": null'])
+def test_an_empty_text_is_no_annotator(write, lines):
+    rows = [f'{{"item": 1, "label": "{label}", {lines}}}\n' for label in ("x", "y")]
+    path = write('{"item": 1, "label": "x", "annotator": "ann"}\n' + "".join(rows), "votes.jsonl")
+    with pytest.raises(InputError, match=r"votes.jsonl, line 2: the annotator is missing \(as of 2 votes\)"):
+        read_votes(path)
+    assert read_votes(path, anonymous=True).counts().tolist() == [[2, 1]]
+
+
 def _frame():
     return pl.DataFrame(
         {"item": ["cat1", "dog1", "cat1"], "annotator": ["ann", "ann", "bob"], "label": ["cat", "dog", "dog"]}

@@ -33,6 +33,15 @@ def test_rejected_assignments_are_no_votes_but_their_items_stay(write):
     assert votes.notes == ("2 answers are no votes: 2 rejected.", "1 item has no votes (first: 'h3').")
 
 
+def test_workers_that_are_missing_may_be_left_out(write):
+    content = BATCH.replace("a4,W1", "a4,")
+    with pytest.raises(InputError, match=r"line 5: the annotator is missing\. .* with anonymous=True$"):
+        read_votes(write(content))
+    votes = read_votes(write(content), anonymous=True)
+    assert votes.counts().tolist() == [[1, 1], [0, 1], [0, 0]]
+    assert votes.annotators is None
+
+
 def test_items_by_a_column_of_the_input(write):
     assert read_votes(write(BATCH), item="Input.text").items.tolist() == ["one, two", "three", "four"]
 

@@ -50,7 +50,13 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
         (
             "item,annotator,label\na,p,x\nb,,y\n",
             {},
-            "votes.csv, line 3: the annotator is missing. Fill it in, or leave",
+            "votes.csv, line 3: the annotator is missing. Fill it in or, since votes need none, leave all annotators "
+            "out with anonymous=True",
+        ),
+        (
+            LONG,
+            {"annotator": "annotator", "anonymous": True},
+            "'annotator', but annotators are left out; leave that out",
         ),
         ("item,label\na,x\nb,x\n", {}, "votes.csv: at least two classes are needed, but the only class is 'x'"),
         ("item,label\na,\nb,\n", {}, "there are no votes, since no row has a label"),

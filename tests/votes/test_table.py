@@ -143,7 +143,10 @@ def test_sets_are_counted_class_by_class(sets, items):
         ({"items": [True, False], "labels": [1, 2]}, "position 0: the item must be a whole number or text"),
         ({"items": ["a\0", "b"], "labels": [1, 2]}, "ends in a NUL character"),
         ({"items": [2**63, 1], "labels": [1, 2]}, "9223372036854775808 does not fit 64 bits"),
-        ({"items": [1, 2], "labels": [1, 2], "annotators": ["p", None]}, "position 1: the annotator is missing"),
+        (
+            {"items": [1, 2], "labels": [1, 2], "annotators": ["p", None]},
+            "position 1: the annotator is missing.*out\\.$",
+        ),
         ({"items": [1, 2], "labels": ["a", "a"]}, "the only class is 'a'. Name all of them with classes="),
         ({"items": [1, 2], "labels": [None, ""]}, "there are no votes, since no row has a label"),
         (

@@ -99,3 +99,9 @@ def test_only_the_annotators_that_are_named_are_read(write):
         read_votes(path, annotators=["ann"], layout="long")
     with pytest.raises(InputError, match="the annotator is said to be in 'ann', but the columns of annotators hold"):
         read_votes(path, annotators=["ann"], annotator="ann")
+
+
+def test_anonymous_votes_of_a_wide_table(write):
+    votes = read_votes(write("item,ann,bob\na,x,y\nb,x,\n"), anonymous=True)
+    assert (votes.annotators, votes.annotator_names) == (None, None)
+    assert votes.counts().tolist() == [[1, 1], [1, 0]]

@@ -18,27 +18,29 @@ class DissensusError(Exception):
 class InputError(DissensusError, ValueError):
     """The data, the file or the argument that was given cannot be used as it is.
 
-    Where keywords would mend it, the message ends with them. They are kept apart from its words, since the command has
-    options in their place.
+    Where keywords would mend it, the message ends with them: those to ``give`` a value, and those to ``switch_on``.
+    They are kept apart from its words, since the command has options in their place.
 
     >>> error = InputError("the columns are task and what; say which is the label", give=["label"])
     >>> str(error)
     'the columns are task and what; say which is the label with label=...'
     >>> error.told(keyword="--{} ...")
     'the columns are task and what; say which is the label with --label ...'
+    >>> InputError("classes are numbers; say that they are ratings", switch_on=["ordered"]).told(switch="--{}")
+    'classes are numbers; say that they are ratings with --ordered'
     """
 
-    def __init__(self, message: str, *, give: Iterable[str] = ()) -> None:
+    def __init__(self, message: str, *, give: Iterable[str] = (), switch_on: Iterable[str] = ()) -> None:
         super().__init__(message)
-        self.give = tuple(give)
+        self.give, self.switch_on = tuple(give), tuple(switch_on)
 
     def __str__(self) -> str:
         return self.told()
 
-    def told(self, keyword: str = "{}=...") -> str:
+    def told(self, keyword: str = "{}=...", switch: str = "{}=True") -> str:
         """The message, with keywords written as whoever reads it writes them."""
-        message = str(self.args[0])
-        return f"{message} with {listed([*map(keyword.format, self.give)])}" if self.give else message
+        mends = [*map(keyword.format, self.give), *map(switch.format, self.switch_on)]
+        return f"{self.args[0]} with {listed(mends)}" if mends else str(self.args[0])
 
 
 class PlanError(InputError):

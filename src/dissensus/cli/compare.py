@@ -75,6 +75,9 @@ def compare(
 
     What is not said of model and recipe comes with the data: cifar10h and cifar10n bring the published ones (resnet18,
     200 epochs, for a GPU), anything else a small model and 30 epochs. Options and plans change them field by field.
+
+    Accuracy is against the class with most votes; a tie goes to the data set's own label, if it has one and that is
+    among the tied, else to the first class. Splits keep the shares of these classes, or of the data set's own labels.
     """
     need("train", "report")
     end, looking = deadline_of(budget), look_for(diagnose, ood)

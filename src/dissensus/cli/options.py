@@ -72,7 +72,8 @@ TextTable = Annotated[
     typer.Option(
         "--texts",
         metavar="FILE",
-        help="Your texts: a table with the columns id, text and, for pairs, text_pair; or the votes file again.",
+        help="Your texts: a table with the columns id, text and, for pairs, text_pair; or the votes file again. "
+        "Columns are cut as its header can be, or at --option texts_delimiter=';'.",
     ),
 ]
 Options = Annotated[

@@ -72,5 +72,7 @@ def _kind(error: DissensusError) -> str:
 def _told(error: DissensusError, command: str) -> str:
     """Its message; keywords of Python's are options of votes, and for all others what ``--option`` takes."""
     if isinstance(error, InputError):
-        return error.told(keyword="--{} ..." if command == "votes" else "--option {}=...")
+        return (
+            error.told("--{} ...", "--{}") if command == "votes" else error.told("--option {}=...", "--option {}=true")
+        )
     return str(error)

@@ -51,6 +51,9 @@ def votes(
     delimiter: Annotated[
         str | None, typer.Option(help="What stands between columns, where a header can be cut in two ways.")
     ] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Leave all annotators out, as where some of them are missing.")
+    ] = False,
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
     ] = None,
@@ -73,6 +76,7 @@ def votes(
         layout=layout,
         separator=separator,
         delimiter=delimiter,
+        anonymous=anonymous,
     )
     told = summary(read)
     notes = [*read.notes, *_of_ratings(read)]

@@ -32,6 +32,7 @@ def own_data(
     text: str | None = None,
     text_pair: str | None = None,
     group: str | None = None,
+    texts_delimiter: str | None = None,
     **reading: Any,
 ) -> Dataset:
     """The items of ``votes``, in their order, with the inputs, or the texts, that have the same ids.
@@ -46,8 +47,8 @@ def own_data(
 
     ``texts`` is a table (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``) with the columns ``id`` and ``text``; for pairs
     also ``text_pair``, and ``group`` for items that no split may part; other columns are named by ``ids="..."``,
-    ``text="..."`` and so on. It may be the votes file itself, if that has the texts in it. Without groups, items with
-    the same words in ``text`` form one.
+    ``text="..."`` and so on, and where columns end is seen in the header or said by ``texts_delimiter``. It may be the
+    votes file itself, if that has the texts in it. Without groups, items with the same words in ``text`` form one.
 
     Arrays are features (items, features) or uint8 images (items, height, width), (items, height, width, channels) or
     (items, channels, height, width). Every item with votes must have an input, and every input must be an item of the
@@ -67,13 +68,17 @@ def own_data(
     if inputs is not None:
         if columns != Columns(ids):
             raise InputError(f"text, text_pair and group name columns of a table of texts, but {inputs} is none.")
+        if texts_delimiter is not None:
+            raise InputError(f"texts_delimiter={texts_delimiter!r} is for a table of texts, but {inputs} is none.")
         return _with_inputs(table, unvoted, Path(inputs), ids, size)
     assert texts is not None
     if size is not None:
         raise InputError(f"size={size!r} is for folders of images, but {texts} is a table of texts.")
     if isinstance(votes, Votes) or Path(texts) != Path(votes):
-        found = read_texts(Path(texts), columns)
+        found = read_texts(Path(texts), columns, texts_delimiter)
     else:  # read as it is for its votes
+        if texts_delimiter is not None:
+            raise InputError(f"{texts} holds the votes as well; say where its columns end", give=["delimiter"])
         columns = replace(columns, ids=ids or reading.get("item"))
         found = read_texts(Path(texts), columns, reading.get("delimiter"), votes=reading.get("annotators", ()))
     return _with_texts(table, unvoted, found, Path(texts))

@@ -45,14 +45,14 @@ def read_texts(path: Path, columns: Columns, delimiter: str | None = None, votes
     """The texts of a table; an id may stand on several rows, as it does in a votes file, if its texts are the same.
 
     Without a column ``group``, items whose first texts have the same words form one. Columns that hold ``votes`` are no
-    texts, though they may have such a name.
+    texts, though they may have such a name. Columns of text are cut at ``delimiter``, which is seen in the header.
     """
     import polars as pl
 
     from dissensus.votes.label_studio import data_of
     from dissensus.votes.source import Document, Table, open_source
 
-    opened = open_source(existing_file(path, "table of texts"), delimiter)
+    opened = open_source(existing_file(path, "table of texts"), delimiter, "texts_delimiter")
     table = data_of(opened) if isinstance(opened, Document) else opened
     if not isinstance(table, Table):
         raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,8 +76,11 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
             part.rmdir()
 
 
-def write_files(files: Files, folder: Path) -> None:
-    """All files, or none: they are written aside, which is where a disk is found to be full, and then moved."""
+def write_files(files: Files, folder: Path, instead_of: Iterable[str] = ()) -> None:
+    """All files, or none: they are written aside, which is where a disk is found to be full, and then moved.
+
+    Those that they stand ``instead_of`` go at the end.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".part-", dir=folder) as aside:
@@ -87,6 +90,8 @@ def write_files(files: Files, folder: Path) -> None:
             for name in files:
                 (folder / name).parent.mkdir(exist_ok=True)
                 (Path(aside) / name).replace(folder / name)
+        for name in instead_of:
+            (folder / name).unlink(missing_ok=True)
     except OSError as error:
         with suppress(OSError):
             folder.rmdir()  # if it was made here, and so is empty

@@ -19,6 +19,7 @@ from dissensus.report.basin import basin, basin_csv
 from dissensus.report.comparison import Comparison, Panel, collect
 from dissensus.report.gallery import gallery
 from dissensus.report.glossary import MEASURES, method_in_words
+from dissensus.report.leftovers import leftovers
 from dissensus.report.output import Files, picture, render, uri, write_files
 from dissensus.report.pairing import flat
 from dissensus.report.place import page_file
@@ -30,8 +31,9 @@ def write_page(
 ) -> Path:
     """Compare ``runs`` and write the page to ``out``: a name that ends in ``.html``, or a folder for ``index.html``.
 
-    Beside it stand ``figures/`` (PNG and SVG) and ``tables/`` (CSV and Markdown); the page itself needs neither. With
-    ``data``, or where the plans name a data set that is at hand, the gallery shows the pictures or texts.
+    Beside it stand ``figures/`` (PNG and SVG) and ``tables/`` (CSV and Markdown); the page itself needs neither. What
+    an earlier page had there and this one has not is removed. With ``data``, or where the plans name a data set that
+    is at hand, the gallery shows the pictures or texts.
     """
     comparison = runs if isinstance(runs, Comparison) else collect(runs)
     page = page_file(out)
@@ -41,7 +43,7 @@ def write_page(
     files[page.name] = render(
         "page.html.j2", content
     ).encode()  # last: where there is a page, everything beside it is there too
-    write_files(files, page.parent)
+    write_files(files, page.parent, instead_of=leftovers(page.parent, files))
     return page
 
 

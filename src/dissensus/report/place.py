@@ -47,10 +47,13 @@ class Page:
 def page_at(out: str | os.PathLike[str]) -> Page | None:
     """The page that is there, if any."""
     page = page_file(out)
-    if not page.exists():
-        return None
+    return told_beside(page.parent) if page.exists() else None
+
+
+def told_beside(folder: Path) -> Page:
+    """The comparison that the tables in ``folder`` tell of."""
     try:
-        told = json.loads((page.parent / "tables" / "comparison.json").read_text("utf-8"))
+        told = json.loads((folder / "tables" / "comparison.json").read_text("utf-8"))
         runs = frozenset(run for panel in told["panels"] for names in panel["runs"].values() for run in names)
         return Page(runs, told["setting"], told["panels"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

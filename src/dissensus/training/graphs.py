@@ -23,6 +23,8 @@ class NotRecorded(DissensusError):
     """What a model does in a step can be done, but not recorded: it reads from the device on its way, say.
 
     What was under way on the stream is lost; whoever meets this starts again in another lane, without graphs.
+    What the capture had reserved of the GPU's memory stays so until the process ends, up to torch 2.13 at least
+    (https://github.com/pytorch/pytorch/pull/190348); only names within torch, which differ by version, would free it.
     """
 
     def __init__(self, why: BaseException) -> None:

@@ -52,7 +52,7 @@ def votes_of(
     classes = ask.classes if ask.classes is not None else classes
     labels = _labels([None if answer.dropped else answer.label for answer in answers], ask.separator, classes, several)
     annotators = [answer.annotator for answer in answers]
-    known = any(annotator is not None for annotator in annotators)
+    known = not ask.anonymous and any(annotator is not None for annotator in annotators)
     votes = from_columns(
         _ids("item", [answer.item for answer in answers]),
         labels,
@@ -61,6 +61,7 @@ def votes_of(
         ordered=ask.ordered,
         place=lambda at: place(rows[at]),
         told=dropped,
+        without=["anonymous"],
     )
     return replace(votes, notes=(*_told(answers), *notes, *votes.notes))
 

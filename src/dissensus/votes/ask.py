@@ -27,6 +27,7 @@ class Ask:
     classes: tuple[Class, ...] | None = None
     ordered: bool = False
     separator: str | None = None
+    anonymous: bool = False
 
 
 def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> int | None:

@@ -30,10 +30,12 @@ def from_columns(
     ordered: bool = False,
     place: Place = "position {}".format,
     told: NDArray[np.bool_] | None = None,
+    without: Sequence[str] = (),
 ) -> Votes:
     """Votes from equally long columns. A row without a label is no vote, but its item stays.
 
-    ``told`` marks rows without a label that the caller's own notes are about.
+    ``told`` marks rows without a label that the caller's own notes are about; ``without`` is what one switches on to
+    leave annotators out.
     """
     items, labels = as_column("items", items), as_column("labels", labels)
     annotators = None if annotators is None else as_column("annotators", annotators)
@@ -57,11 +59,8 @@ def from_columns(
         item, order = item[kept], order[kept]
         who, who_ids = _of_votes(who, who_ids, voted)
     if who is not None and who.min(initial=0) < 0 and (missing := (who < 0) & voted).any():
-        several = f" (as of {missing.sum()} votes)" if missing.sum() > 1 else ""
-        raise InputError(
-            f"{place(int(missing.argmax()))}: the annotator is missing{several}. Fill it in, or leave all annotators "
-            "out: votes need none."
-        )
+        _refuse_some_missing(missing, voted, place, without)
+        who, who_ids = None, None  # a column in which nobody is named
     codes, (who, repeated, again), item_ids = side_by_side(
         lambda: codes.astype(code_dtype(len(names) if sets is None else len(sets)))[order],
         lambda: (None, 0, None) if who is None else _with_repeated(item, who[order]),
@@ -92,6 +91,18 @@ def side_by_side(*work: Callable[[], Any]) -> list[Any]:
     """The results of functions that run in threads; NumPy and Polars let go of the interpreter while they work."""
     with ThreadPoolExecutor(len(work)) as pool:
         return [running.result() for running in [pool.submit(function) for function in work]]
+
+
+def _refuse_some_missing(
+    missing: NDArray[np.bool_], voted: NDArray[np.bool_], place: Place, without: Sequence[str]
+) -> None:
+    """An error for annotators that are missing, unless all are."""
+    if (n := missing.sum()) < voted.sum():
+        raise InputError(
+            f"{place(int(missing.argmax()))}: the annotator is missing{f' (as of {n} votes)' if n > 1 else ''}. Fill "
+            f"it in or, since votes need none, leave all annotators out{'' if without else '.'}",
+            switch_on=without,
+        )
 
 
 # -- what is odd, in words
@@ -346,6 +357,7 @@ def _annotator_codes(column: pl.Series | None, place: Place) -> tuple[NDArray[np
     """Numbers for annotators, -1 where there is none."""
     if column is None:
         return None, None
+    column = without_blanks(column)
     known = column.drop_nulls() if column.null_count() else column
     rows = np.flatnonzero(column.is_not_null().to_numpy()) if len(known) < len(column) else None
     known = _id_column("annotator", known, place if rows is None else lambda row: place(int(rows[row])))
@@ -408,7 +420,7 @@ def _class_codes(
 
 
 def without_blanks(labels: pl.Series) -> pl.Series:
-    """Labels with None for what says nothing: the empty text, NaN."""
+    """Labels or annotators with None for what says nothing: the empty text, NaN."""
     labels = as_text(labels)
     if labels.dtype == pl.String and (labels == "").any():
         return labels.replace("", None)

@@ -25,7 +25,7 @@ def read(source: Source, ask: Ask) -> Votes:
     assert isinstance(source, Table)
     item = find(source, "item", ask.item, ITEM)
     label = find(source, "label", ask.label, LABEL)
-    who = find(source, "annotator", ask.annotator, ANNOTATOR)
+    who = None if ask.anonymous else find(source, "annotator", ask.annotator, ANNOTATOR)
     if item is None:
         raise refuse_missing(source, "item", ITEM)
     if label is None:
@@ -42,7 +42,9 @@ def read(source: Source, ask: Ask) -> Votes:
         )
     elif ask.separator is not None:
         labels = as_labels(labels, ask, source.typed)
-    return from_columns(items, labels, annotators, classes=ask.classes, ordered=ask.ordered, place=place)
+    return from_columns(
+        items, labels, annotators, classes=ask.classes, ordered=ask.ordered, place=place, without=["anonymous"]
+    )
 
 
 def as_labels(labels: pl.Series, ask: Ask, typed: bool) -> pl.Series:

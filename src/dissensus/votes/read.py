@@ -54,6 +54,7 @@ def read_votes(
     separator: str | None = None,
     delimiter: str | None = None,
     layout: str | None = None,
+    anonymous: bool = False,
 ) -> Votes:
     """Votes from a file (CSV, TSV, JSON, JSON Lines, Parquet, npy, npz) or a data frame (Polars, pandas, Arrow).
 
@@ -71,7 +72,8 @@ def read_votes(
     Without ``classes`` they are put in numeric order if all are numbers, else sorted; if they are ``ordered`` and no
     numbers, they have to be named. A vote may name several classes: as a list in JSON Lines, Parquet and frames, or as
     text that is cut at ``separator``. Columns of text are cut at ``delimiter``, which is seen in the header. Rows
-    without a label are no votes, though their items stay; what was left out or is odd stands in ``notes``.
+    without a label are no votes, though their items stay; what was left out or is odd stands in ``notes``. Either all
+    votes have an annotator or none: if some are missing, or should not be known, ``anonymous`` leaves all of them out.
 
     >>> import polars as pl
     >>> read_votes(pl.DataFrame({"item": ["a", "a", "b"], "label": ["yes", "no", "no"]})).counts()
@@ -79,8 +81,6 @@ def read_votes(
            [1, 0]])
     """
     names = None if classes is None else check_classes(classes)
-    if delimiter is not None and len(delimiter) != 1:
-        raise InputError(f"a delimiter is one character, but {delimiter!r} was given.")
     if separator == "":
         raise InputError("a separator stands between the labels of one vote, but an empty one was given.")
     ask = Ask(
@@ -91,13 +91,17 @@ def read_votes(
         classes=names,
         ordered=ordered,
         separator=separator,
+        anonymous=anonymous,
     )
+    if anonymous:
+        refuse_given(ask, ["annotator"], "annotators are left out")
     opened = open_source(source, delimiter)
     if isinstance(opened, Table):
         refuse_padded(opened, ask)
     reader = _choose(opened, ask, layout)
     try:
-        return reader.read(opened, _with_what_the_file_says(opened, ask))
+        votes = reader.read(opened, _with_what_the_file_says(opened, ask))
+        return replace(votes, annotators=None, annotator_names=None) if anonymous else votes
     except InputError as why:
         if opened.name not in str(why):
             why.args = (f"{opened.name}: {why.args[0]}",)

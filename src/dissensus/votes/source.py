@@ -215,10 +215,15 @@ class Document(Source):
     content: Any
 
 
-def open_source(given: Any, delimiter: str | None = None) -> Source:
-    """The source in a file or a data frame, recognised by its first bytes or by what it can do."""
+def open_source(given: Any, delimiter: str | None = None, keyword: str = "delimiter") -> Source:
+    """The source in a file or a data frame, recognised by its first bytes or by what it can do.
+
+    Text is cut at ``delimiter``, which callers know as ``keyword``; without one, where the header can be cut.
+    """
+    if delimiter is not None and len(delimiter) != 1:
+        raise InputError(f"a delimiter is one character, but {delimiter!r} was given.")
     if isinstance(given, (str, os.PathLike)):
-        return _open_file(existing_file(given, "file of votes"), delimiter)
+        return _open_file(existing_file(given, "file of votes"), delimiter, keyword)
     if isinstance(given, pl.LazyFrame):
         return TypedTable("the frame", given)
     if isinstance(given, pl.DataFrame):
@@ -247,7 +252,7 @@ def _from_foreign(frame: Any) -> pl.DataFrame:
     return pl.DataFrame([as_column(str(name), v) for name, v in zip(frame.columns, values, strict=True)])
 
 
-def _open_file(path: Path, delimiter: str | None) -> Source:
+def _open_file(path: Path, delimiter: str | None, keyword: str) -> Source:
     with path.open("rb") as file:
         head = file.read(4096)
     if head.startswith(b"PAR1"):
@@ -268,10 +273,10 @@ def _open_file(path: Path, delimiter: str | None) -> Source:
         raise InputError(f"{path.name} holds nothing but blanks, but a file of votes was expected.")
     if start.startswith((b"{", b"[")):
         return _open_json(path)
-    return TextTable(path, delimiter or _delimiter(path))
+    return TextTable(path, delimiter or _delimiter(path, keyword))
 
 
-def _delimiter(path: Path) -> str:
+def _delimiter(path: Path, keyword: str) -> str:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()
@@ -282,7 +287,7 @@ def _delimiter(path: Path) -> str:
     by_suffix = _SUFFIX_DELIMITER.get(path.suffix.lower(), ",")
     if len(fitting) > 1 and by_suffix not in fitting:
         raise InputError(
-            f"the header of {path.name} can be cut at {' or '.join(map(repr, fitting))}; say which", give=["delimiter"]
+            f"the header of {path.name} can be cut at {' or '.join(map(repr, fitting))}; say which", give=[keyword]
         )
     return by_suffix if by_suffix in fitting or not fitting else fitting[0]
 

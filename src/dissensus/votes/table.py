@@ -243,8 +243,9 @@ class Votes:
         """Positions of a training and a test part, for votes and inputs alike, both sorted.
 
         The share ``test`` of the items goes to the test part, to the nearest whole number, and so it does of every
-        stratum in ``by`` (one label an item; the class with most votes by default). Items of one of the ``groups``
-        (one name an item, such as its premise) stay together; the shares then are as near as whole groups allow.
+        stratum in ``by`` (one label an item; by default the class with most votes, the first of those that are tied).
+        Items of one of the ``groups`` (one name an item, such as its premise) stay together; the shares then are as
+        near as whole groups allow.
 
         >>> train, test = Votes.from_counts([[2, 1]] * 6 + [[0, 3]] * 4).split(0.5)
         >>> len(train), len(test), int(sum(test < 6))

@@ -282,7 +282,7 @@ def test_results_are_added_to(repeated: Reproduction, evidence: Evidence, smoked
 
 def test_what_has_to_be_compared_is_what_was(repeated: Reproduction, evidence: Evidence) -> None:
     """All pairs of a group have its number, and no other two runs have it."""
-    groups = groups_of(repeated.plans, repeated.looks)
+    groups = groups_of(repeated.plans, repeated.looks, repeated.comparable)
     due = {
         (group.number, group.where, repeated.plans[one].name, repeated.plans[other].name)
         for group in groups

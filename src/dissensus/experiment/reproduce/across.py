@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from dissensus.diagnostics.cam_stability import cam_stability
 from dissensus.diagnostics.findings import estimated
 from dissensus.diagnostics.shared_items import shared_items
-from dissensus.diagnostics.similarity import LEAST_ITEMS, debiased_cka, linear_cka
+from dissensus.diagnostics.similarity import debiased_cka, linear_cka
 from dissensus.evaluation import human_shares
 from dissensus.experiment.papers import Cell, Finding
-from dissensus.experiment.reproduce.partners import by_method
+from dissensus.experiment.reproduce.partners import by_method, share_enough
 from dissensus.metrics import most_disputed
 from dissensus.records import Slice, StoredRun
 from dissensus.records.record import Checkpoint
@@ -29,7 +29,7 @@ def across_seeds(runs: Mapping[Cell, StoredRun]) -> Iterator[Finding]:
     for cells in by_method(kept):
         for run, other in combinations([runs[cell] for cell in cells], 2):
             ids = run.predictions["ids"], other.predictions["ids"]
-            if len(np.intersect1d(*ids)) >= LEAST_ITEMS:
+            if share_enough(*ids):
                 here, there = shared_items(*ids)
                 for checkpoint in get_args(Checkpoint):
                     yield from _representations(run, other, here, there, checkpoint)

@@ -15,7 +15,7 @@ from dissensus.experiment.papers import Cell, Evidence
 from dissensus.experiment.papers.evidence import Where
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.look import Look
-from dissensus.experiment.reproduce.partners import by_method, soft_partner
+from dissensus.experiment.reproduce.partners import Comparable, by_method, soft_partner
 
 GAIN = "js_gain"  # on training items too: for these the logits are kept
 
@@ -43,13 +43,13 @@ class Group:
                 yield {first, second}
 
 
-def groups_of(plans: Mapping[Cell, Plan], looks: Mapping[str, Look]) -> list[Group]:
-    """All of them, among these trainings."""
+def groups_of(plans: Mapping[Cell, Plan], looks: Mapping[str, Look], comparable: Comparable) -> list[Group]:
+    """All of them, among these trainings. Seeds that are not ``comparable`` are nobody's to compare."""
     looked = {cell: look for cell, plan in plans.items() if (look := looks.get(plan.name)) is not None}
     features = [cell for cell, look in looked.items() if look.features]
     maps = [cell for cell, look in looked.items() if look.maps]
     groups = [
-        Group(tuple(combinations(seeds, 2)), number)
+        Group(tuple(pair for pair in combinations(seeds, 2) if comparable(*(plans[cell] for cell in pair))), number)
         for number, kept in (("cka", features), ("cam_stability", maps))
         for seeds in by_method(kept)
     ]

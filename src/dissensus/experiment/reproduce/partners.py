@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cache
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dissensus.datasets import Dataset
 from dissensus.delivery import is_hard
+from dissensus.diagnostics.similarity import LEAST_ITEMS
 from dissensus.experiment.papers import Cell
+from dissensus.experiment.parts import Positions, parts
+from dissensus.experiment.plan import Plan
+
+Comparable = Callable[[Plan, Plan], bool]
 
 SOFT = "soft"  # the method that hard deliveries are set against
 
@@ -35,3 +45,25 @@ def soft_partner(cell: Cell) -> Cell | None:
     (None, None)
     """
     return replace(cell, method=SOFT) if cell.votes != "all" and is_hard(cell.method) else None
+
+
+def share_enough(first: ArrayLike, second: ArrayLike) -> bool:
+    """Whether two lists of evaluation items have so many in common that models can be compared on them.
+
+    >>> share_enough(["a", "b", "c", "d"], ["d", "c", "b", "a"]), share_enough(["a", "b", "c", "d"], ["a", "b", "c"])
+    (True, False)
+    """
+    return len(np.intersect1d(first, second)) >= LEAST_ITEMS
+
+
+def comparable_on(data: Dataset) -> Comparable:
+    """Whether two plans evaluate enough items that are in both splits, as their runs will say."""
+
+    @cache
+    def evaluated(test: float, seed: int) -> Positions:
+        return parts(data, test, 0, seed).evaluation
+
+    def comparable(first: Plan, second: Plan) -> bool:
+        return share_enough(*(evaluated(plan.split.test, plan.seeds.split) for plan in (first, second)))
+
+    return comparable

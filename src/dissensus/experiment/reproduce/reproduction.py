@@ -17,6 +17,7 @@ from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.lines import Models, drawn, joined, lines_of
 from dissensus.experiment.reproduce.look import Look, looks_of
+from dissensus.experiment.reproduce.partners import Comparable, comparable_on
 from dissensus.experiment.reproduce.plans import plans_of
 from dissensus.experiment.reproduce.setting import Setting
 from dissensus.experiment.reproduce.standing import Left, Standing, Times, diverged_of, standing, times
@@ -48,6 +49,11 @@ class Reproduction:
     @cached_property
     def looks(self) -> dict[str, Look]:
         return looks_of(self.plans, self.paper, self.setting.effort, Models.beside(self.store))
+
+    @cached_property
+    def comparable(self) -> Comparable:
+        """Whether the evaluation items of two trainings have enough in common to compare the models on them."""
+        return comparable_on(self.data)
 
     def own_labels(self, run: StoredRun) -> Labels | None:
         """The data set's own label of each evaluation item of a run, where it has any."""
@@ -110,7 +116,7 @@ class Reproduction:
     def standing(self, cells: Iterable[Cell]) -> Standing:
         """How far these trainings are."""
         plans = {cell: self.plans[cell] for cell in cells}
-        return standing(plans, self.looks, self.paper, self.store, self.recorded())
+        return standing(plans, self.looks, self.paper, self.store, self.recorded(), self.comparable)
 
     def times(self, now: Standing) -> Times:
         return times(now, self.store)

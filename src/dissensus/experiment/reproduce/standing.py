@@ -17,6 +17,7 @@ from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.compared import groups_of
 from dissensus.experiment.reproduce.lines import Models, drawn, lines_of
 from dissensus.experiment.reproduce.look import Look
+from dissensus.experiment.reproduce.partners import Comparable
 from dissensus.records import RunStore
 
 MEASURED = Path("benchmarks/results")  # of a checkout, where times of a GPU may lie
@@ -40,7 +41,12 @@ class Standing:
 
 
 def standing(
-    plans: Mapping[Cell, Plan], looks: Mapping[str, Look], paper: Paper, store: RunStore, recorded: Evidence
+    plans: Mapping[Cell, Plan],
+    looks: Mapping[str, Look],
+    paper: Paper,
+    store: RunStore,
+    recorded: Evidence,
+    comparable: Comparable,
 ) -> Standing:
     """Look at the store, and at results. What is there counts as done if it has all that should have been found in it.
 
@@ -61,7 +67,7 @@ def standing(
     models = Models.beside(store)
     lines = lines_of(plans, paper)
     whole = {line for line in lines if drawn(line, plans, store, recorded)}
-    groups = groups_of(plans, looks)
+    groups = groups_of(plans, looks, comparable)
     names = {cell: plan.name for cell, plan in plans.items()}
     known = -1
     while len(again) > known:  # a model that is made again is another one, so its lines to others are drawn again too
