@@ -52,7 +52,7 @@ def _encode(plan: Plan, data: Dataset, encoder: str | None, quiet: bool) -> None
 
         def progress(done: int, of: int) -> None:
             if not (quiet or err.is_terminal or bars.tasks[task].visible):
-                err.print(f"Encoding {of:,} texts, once ...", highlight=False)
+                err.print(f"Encoding {of:,} texts, once ...")
             bars.update(task, completed=done, total=of, visible=True)
 
         encoded(plan.model, data, encoder, progress, tell_note)
@@ -156,8 +156,6 @@ def _tell_failures(outcome: Outcome, kept: RunStore) -> None:
     from dissensus.cli.board import name_of
 
     for event in outcome.failed:
-        err.print(
-            f"[bold red]Failed:[/] {escape(name_of(event))} ({event.run})\n  {escape(event.message)}", highlight=False
-        )
+        err.print(f"[bold red]Failed:[/] {escape(name_of(event))} ({event.run})\n  {escape(event.message)}")
     done = len(outcome.done) + len(outcome.skipped) + sum(event.run in kept for event in outcome.failed)
     err.print(f"{len(outcome.failed)} failed, {done} done and kept.")
