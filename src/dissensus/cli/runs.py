@@ -114,7 +114,7 @@ def runs_show(
 def show_run(run: StoredRun) -> None:
     from dissensus.evaluation import records_of
     from dissensus.metrics import METRICS
-    from dissensus.records.record import Checkpoint
+    from dissensus.records import Checkpoint
 
     columns: list[tuple[Checkpoint, bool]] = [("best", False), ("best", True), ("last", False), ("last", True)]
     values = {

@@ -17,7 +17,7 @@ from dissensus.diagnostics.cam_stability import cam_stability
 from dissensus.diagnostics.findings import correlated, estimated
 from dissensus.diagnostics.shared_items import shared_items
 from dissensus.diagnostics.similarity import LEAST_ITEMS, debiased_cka, linear_cka
-from dissensus.diagnostics.sparse_target import Relation, sparse_target
+from dissensus.diagnostics.sparse_target import Relation, SparseTarget, sparse_target
 from dissensus.evaluation import plain_probs
 from dissensus.experiment.parts import sparse_targets
 from dissensus.experiment.subject import Subject
@@ -41,13 +41,17 @@ LAST_BLOCK: dict[str, Callable[[Any], nn.Module]] = {
 def across_seeds(runs: Iterable[StoredRun], opened: Opened) -> Found:
     """How alike two seeds of one method are on the items that neither was trained on: CKA and Grad-CAM stability."""
     for group in _alike(runs, lambda plan: plan | {"seeds": None}):
-        for run, other in combinations(group, 2):
-            ids = run.predictions["ids"], other.predictions["ids"]
-            if len(np.intersect1d(*ids)) < LEAST_ITEMS:
-                continue
-            here, there = shared_items(*ids)
+        for run, other, here, there in on_shared_items(group):
             yield from ((run, one) for one in _representations(run, other, here, there))
             yield from ((run, one) for one in _maps(run, other, here, there, opened))
+
+
+def on_shared_items(runs: Iterable[StoredRun]) -> Iterator[tuple[StoredRun, StoredRun, Indices, Indices]]:
+    """Every two runs that were evaluated on enough items in common, and where these are in either."""
+    for run, other in combinations(runs, 2):
+        ids = run.predictions["ids"], other.predictions["ids"]
+        if len(np.intersect1d(*ids)) >= LEAST_ITEMS:
+            yield run, other, *shared_items(*ids)
 
 
 def _representations(run: StoredRun, other: StoredRun, here: Indices, there: Indices) -> Iterator[Diagnosis]:
@@ -125,14 +129,19 @@ def _gains(run: StoredRun, soft: StoredRun) -> Iterator[Diagnosis]:
     enough, sparse, full = sparse_targets(run.predictions["counts"], *how)
     theirs, ours = (soft_nll(plain_probs(one, "best")[enough], full) for one in (soft, run))
     found = sparse_target(sparse, full, theirs - ours)
-    gains: dict[str, dict[Slice, Relation]] = {
-        "js_gain": {"all": found.js, "disputed": found.js_disputed},
-        "l1_gain": {"all": found.l1, "disputed": found.l1_disputed},
-    }
-    for name, slices in gains.items():
-        for part, relation in slices.items():
-            yield correlated(name, relation.plain, part, "best", soft.name)
-            yield correlated(f"{name}_given_entropy", relation.given_entropy, part, "best", soft.name)
+    for distance, part, relation in relations_of(found):
+        yield correlated(f"{distance}_gain", relation.plain, part, "best", soft.name)
+        yield correlated(f"{distance}_gain_given_entropy", relation.given_entropy, part, "best", soft.name)
+
+
+def relations_of(found: SparseTarget) -> list[tuple[str, Slice, Relation]]:
+    """By distance and slice."""
+    return [
+        ("js", "all", found.js),
+        ("js", "disputed", found.js_disputed),
+        ("l1", "all", found.l1),
+        ("l1", "disputed", found.l1_disputed),
+    ]
 
 
 def _alike(

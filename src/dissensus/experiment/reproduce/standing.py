@@ -67,7 +67,7 @@ def standing(
     while len(again) > known:  # a model that is made again is another one, so its lines to others are drawn again too
         known = len(again)
         for line in lines:
-            ends = {line.first, line.second}
+            ends = set(line.ends)
             if line in whole and not ends & again.keys():
                 continue
             for cell in ends & there.keys():

@@ -23,12 +23,10 @@ from dissensus.experiment.studies.finding import BEYOND_CLASS, Contrast, Finding
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
 from dissensus.metrics import accuracy, excess_aurc, risk_coverage, soft_risk_coverage
-from dissensus.records import StoredRun
-from dissensus.records.record import Checkpoint
+from dissensus.records import CHECKPOINTS, StoredRun
 
 COVERAGES = tuple(share / 10 for share in range(1, 11))
 JUDGED = ("soft_aurc", "aurc", "excess_aurc")
-CHECKPOINTS: tuple[Checkpoint, ...] = ("best", "last")
 
 
 def coverage(runs: Iterable[StoredRun]) -> list[Score]:

@@ -20,6 +20,7 @@ from dissensus.experiment.parts import Parts, aim_of, parts, reference_labels
 from dissensus.experiment.studies.finding import BEYOND_CLASS, BEYOND_SHARES
 from dissensus.experiment.studies.score import Score
 from dissensus.metrics import METRICS, fit_temperature, softmax
+from dissensus.records import CHECKPOINTS
 from dissensus.training import Recipe
 from dissensus.votes import Votes
 
@@ -46,7 +47,6 @@ QUICK: dict[str, dict[str, Any]] = {
     "fine-tuned": {"precision": "tf32"},
 }
 TEST, SELECT = 0.2, 0.1  # shares of the items, as in the audited protocol
-CHECKPOINTS = ("best", "last")
 
 
 @dataclass(frozen=True)
