@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dissensus.base.errors import require
 from dissensus.report.figures import FAINT, HAIR, INK, Look, looks
-from dissensus.report.paper.measured import Measured
+from dissensus.report.paper.measured import METHODS, Measured
 from dissensus.report.tables import number
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from dissensus.experiment.papers.evidence import Curve
 
-METHODS = ("soft", "sls", "multipass", "deterministic-control", "shuffled-sls", "majority", "label-smoothing", "mixup")
 LOOKS: Mapping[str, Look] = looks(METHODS)
 PUBLISHED = "published"
 BLACK = Look(INK, "o")
@@ -126,12 +125,10 @@ def grid(ax: Axes) -> None:
     ax.grid(axis="y", color=HAIR, lw=0.5, alpha=0.7)
 
 
-def legend(figure: Figure, ax: Axes, *, published: bool = False, more: Sequence[Any] = ()) -> None:
+def legend(figure: Figure, ax: Axes, *, published: bool = False) -> None:
     """Above all axes: what those of ``ax`` have, each once, and what the hollow diamonds are."""
     handles, names = ax.get_legend_handles_labels()
     told = dict(zip(names, handles, strict=True))
-    for handle in more:
-        told[str(handle.get_label())] = handle
     if published:
         lines = require("matplotlib.lines", extra="report")
         told[PUBLISHED] = lines.Line2D([], [], ls="", marker="D", ms=6.5, mfc="none", mec=INK, mew=1.3)
