@@ -112,7 +112,7 @@ def carry_out(
 
 def swept(sweep: Callable[..., Outcome], total: int, kept: RunStore, end: Deadline | None, quiet: bool) -> int:
     """Runs with their progress, and how it ended; returns the exit code."""
-    from dissensus.experiment.budget import Terminated
+    from dissensus.experiment.signals import Terminated
 
     try:
         with _board(total, quiet) as tell:
