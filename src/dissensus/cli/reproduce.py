@@ -17,7 +17,7 @@ from dissensus.cli import options
 from dissensus.cli.deadline import Deadline, deadline_of, tell_too_short
 from dissensus.cli.exits import LEFT
 from dissensus.cli.extras import need
-from dissensus.cli.given import comma_separated, refuse_together, seed_set
+from dissensus.cli.given import comma_separated, refuse_beside, seed_set
 from dissensus.cli.sweeping import swept
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import err, out, print_json, waiting
@@ -133,12 +133,11 @@ def reproduce(
     told = read_paper(paper)
     under, of_seeds = None if protocol == "all" else protocol, seed_set(seeds)
     wanted = choose(told, comma_separated(only) or [], under, small=smoke)
-    refuse_together(
-        {"--plan": plan, "--from": results is not None, "--runs-only": runs_only}, "--results-only", results_only
-    )
+    if results_only:
+        refuse_beside("--results-only", {"--plan": plan, "--from": results is not None, "--runs-only": runs_only})
     if results is not None:
         others = {"--plan": plan, "--runs-only": runs_only, "--smoke": smoke, "--seeds": seeds is not None}
-        refuse_together(others, "--from", True)
+        refuse_beside("--from", others)
         need("report")
         with waiting("Reading the results", quiet):
             evidence = results_of(told, results, wanted.runs)
