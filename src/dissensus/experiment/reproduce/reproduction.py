@@ -9,7 +9,6 @@ from itertools import groupby
 
 from dissensus.base.arrays import Labels
 from dissensus.base.errors import InputError
-from dissensus.base.words import run_in_words
 from dissensus.datasets import Dataset
 from dissensus.experiment.chosen import refuse_unknown
 from dissensus.experiment.events import Event, Progress
@@ -135,7 +134,7 @@ class Reproduction:
         """
         for cell, why in now.again.items():
             if say is not None:
-                say(f"{name_of(cell)} is made again: {why}")
+                say(f"{cell.words} is made again: {why}")
             if (name := now.plans[cell].name) in self.store:  # else only results tell of it
                 self.store.remove(name)
         later = set(self._postponed(now, budget))
@@ -199,16 +198,6 @@ class Reproduction:
         from dissensus.experiment.reproduce.collect import collect
 
         return self.planned.joined(collect(self))
-
-
-def name_of(cell: Cell) -> str:
-    """A training as a person knows it.
-
-    >>> name_of(Cell("published", "sls", 5, 1, seed=3)), name_of(Cell("published", "sls", "all", 10, 0, reorder=500))
-    ('sls, 5 votes, seed 3 (published)', 'sls, held for 10 epochs, seed 0, reordered (published)')
-    """
-    known = cell.method, cell.votes, cell.hold, cell.seed
-    return run_in_words(*known, reordered=cell.reorder > 0, protocol=cell.protocol)
 
 
 def _in_order(cells: Iterable[Cell], paper: Paper) -> list[Cell]:
