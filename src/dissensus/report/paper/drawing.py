@@ -1,4 +1,4 @@
-"""What the twelve figures have in common: means with intervals over seeds, bands, and published points."""
+"""What figures of papers have in common: panels, means with intervals over seeds, bands, and published points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.errors import require
-from dissensus.report.figures import FAINT, HAIR, INK, Look, looks
+from dissensus.report.figures import FAINT, HAIR, INK, Look, looks, sheet
 from dissensus.report.paper.measured import METHODS, Measured
 from dissensus.report.tables import number
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LOOKS: Mapping[str, Look] = looks(METHODS)
 PUBLISHED = "published"
 BLACK = Look(INK, "o")
+ACROSS = 3  # panels
 ENTRY = 1.45  # inches that an entry of a legend may take
 BESIDE = -0.22  # where a published number stands, left of ours
 
@@ -34,6 +35,15 @@ class Drawn:
     figure: Figure
     alt: str
     caption: str
+
+
+def panels(number: int) -> tuple[Figure, list[Axes]]:
+    """A figure of so many small panels, three across."""
+    rows = -(-number // ACROSS)
+    figure, axes = sheet(ACROSS, 10.6, 2.7 * rows + 0.4, rows)
+    for ax in axes[number:]:
+        ax.set_visible(False)
+    return figure, axes[:number]
 
 
 @dataclass(frozen=True)
