@@ -98,17 +98,22 @@ def runs_show(
     as_json: options.Json = False,
 ) -> None:
     """One run: its plan, where it was made, its scores."""
-    from dissensus.evaluation import records_of
     from dissensus.records import RunStore
 
     kept = RunStore(store)
     run = kept.read(kept.resolve(name))
     if as_json:
-        records = [asdict(one) | {"value": one.value if isfinite(one.value) else None} for one in records_of(run)]
-        print_json({"run": run.name, "plan": run.plan, "about": run.about, "records": records})
+        print_json({"run": run.name, "plan": run.plan, "about": run.about, "records": scores_of(run)})
     else:
         out.print_json(data={"plan": run.plan, "about": run.about})
         show_run(run)
+
+
+def scores_of(run: StoredRun) -> list[dict[str, Any]]:
+    """For JSON, which has null for a score that is no number."""
+    from dissensus.evaluation import records_of
+
+    return [asdict(one) | {"value": one.value if isfinite(one.value) else None} for one in records_of(run)]
 
 
 def show_run(run: StoredRun) -> None:
