@@ -80,10 +80,10 @@ def setting(
     **recipe: Any,
 ) -> Setting:
     """A model of these data with the recipe that a comparison would give it, but for what is said here or quicker."""
-    from dissensus.experiment.seen import chosen
+    from dissensus.experiment.seen import model_part
 
     given = {**defaults_for(data.name, data, model).recipe, **QUICK.get(model, {}), **recipe}
-    return Setting(chosen(model, options or {}, data, encoder), Recipe(**given), encoder)
+    return Setting(model_part(model, options or {}, data, encoder), Recipe(**given), encoder)
 
 
 @dataclass(frozen=True)
