@@ -87,9 +87,10 @@ def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'dissensus' has no attribute {name!r}")
-    room = name if home == "dissensus" else home.removeprefix("dissensus.")
-    module = importlib.import_module(f"dissensus.{room}")
-    value = module if home == "dissensus" else getattr(module, name)
+    if home == "dissensus":
+        value: Any = importlib.import_module(f"dissensus.{name}")
+    else:
+        value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
 

@@ -21,6 +21,18 @@ def test_train_keeps_a_run_and_weights_on_request(run, own_data):
     assert "soft, seed 1" in out
 
 
+def test_a_score_that_is_no_number_is_null(run, own_data):
+    """Where nobody disagrees, no entropy can be correlated with theirs."""
+    rows = [f"{item},{who},{'cat' if item % 2 else 'dog'}" for item in range(60) for who in "abc"]
+    (own_data / "labels.csv").write_text("\n".join(["item,annotator,label", *rows]) + "\n")
+    np.save(own_data / "features.npy", np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32))
+    code, out, err = run("train", *OWN, "--epochs", 1, "--json")
+    assert code == 0, err
+    values = {record["metric"]: record["value"] for record in json.loads(out)["records"]}
+    assert values["entropy_correlation"] is None
+    assert values["accuracy"] is not None
+
+
 def test_train_keeps_features_on_request(run, own_data):
     arguments = ("train", *OWN, "--method", "soft", "--epochs", 1, "--json")
     assert run(*arguments)[0] == 0

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import os
-import signal
-import threading
-
 import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.experiment import Event
-from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, pace_saved, seconds_of, until_signal
+from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, pace_saved, seconds_of
 from dissensus.records import RunStore, write_run
 
 
@@ -121,30 +117,3 @@ def test_looking_inside_models_takes_a_time_of_its_own(plan, tmp_path):
     assert [paces.looking(kind, look) for look in ("curvature", "maps", None)] == [10, None, 0]
     paces.learn(kind, Event("done", plan.name, "soft", 0, "all", of=2, pace=1.0, looking=4.0), look="curvature")
     assert paces.looking(kind, "curvature") == 4
-
-
-def test_a_signal_that_was_ignored_stays_so():
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with until_signal() as came:
-            os.kill(os.getpid(), signal.SIGINT)
-            assert not came()
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def test_a_signal_in_the_midst_of_a_line_is_told_after_it():
-    """A stream is not to be written to by a handler that interrupted its writing."""
-    midst, lines = threading.Lock(), []
-
-    def say(line):
-        with midst:  # as a stream has it: whoever waits for himself waits forever
-            lines.append(line)
-
-    with until_signal(say) as came:
-        with midst:
-            signal.raise_signal(signal.SIGTERM)
-            lines.append("first")
-        assert came()
-    assert lines[0] == "first"
-    assert "stopping at the end of the epoch" in lines[1]

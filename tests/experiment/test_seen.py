@@ -15,7 +15,7 @@ from dissensus.base.errors import InputError, PlanError
 from dissensus.datasets import Texts
 from dissensus.experiment import Comparison, Event, Plan, Source, carry_out, compare, look_inside
 from dissensus.experiment import seen as seeing
-from dissensus.experiment.seen import chosen, is_place, seen
+from dissensus.experiment.seen import is_place, model_part, seen
 from dissensus.models.text import FineTuned, Frozen, find_encoder
 from dissensus.records import RunStore
 from dissensus.training import Stopped
@@ -159,7 +159,7 @@ def test_what_models_see(texts_source: dict[str, str]) -> None:
     assert isinstance(data.inputs, Texts)
     kinds = {"frozen": ((48, 64), np.float32, Frozen), "fine-tuned": ((48, 2, 16), np.int32, FineTuned)}
     for name, (shape, dtype, kind) in kinds.items():
-        model = chosen(name, {}, data, source.encoder)
+        model = model_part(name, {}, data, source.encoder)
         found = seen(model, data, source.encoder)
         assert (found.array.shape, found.array.dtype) == (shape, dtype)
         assert found.votes is data.votes
@@ -205,7 +205,7 @@ def test_models_of_texts_are_for_texts(source: Source, data) -> None:
         with pytest.raises(PlanError, match="is no model of features, which the inputs are"):
             asked.plans(data)
     with pytest.raises(InputError, match="an encoder is for texts, but the inputs are features"):
-        chosen("mlp", {}, data, "owner/name")
+        model_part("mlp", {}, data, "owner/name")
 
 
 def test_a_model_that_is_a_place_is_fine_tuned(texts_source: dict[str, str], tiny_encoder: Path) -> None:

@@ -14,9 +14,10 @@ import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.experiment import Comparison, Event, Plan, compare
-from dissensus.experiment.budget import Budget, Paces, Terminated, kind_of
+from dissensus.experiment.budget import Budget, Paces, kind_of
 from dissensus.experiment.making import Maker
 from dissensus.experiment.run import How
+from dissensus.experiment.signals import Terminated
 from dissensus.experiment.sweep import Course
 from dissensus.records import Diagnosis, RunStore, merge, pack
 

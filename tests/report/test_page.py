@@ -124,6 +124,16 @@ def test_one_method_that_diverged(make_run, outline_of, tmp_path):
     assert not re.search(r"\bnan\b", text)
 
 
+def test_how_runs_were_made_is_told_without_folders_and_the_seconds_of_each(make_run, outline_of, tmp_path):
+    run = make_run("soft")
+    run.about.update(engine={"graph": True}, seconds=31.517, looking=7.219, source={"votes": "/home/ann/labels.csv"})
+    text = outline_of(write_page([run], tmp_path).read_text("utf-8")).text
+    assert "engine.graph True" in text
+    assert "31.517" not in text
+    assert "7.219" not in text
+    assert "/home/ann" not in text
+
+
 def test_data_are_found_again_and_checked(make_run):
     data = load("glyphs", items=30)
     made = {"name": "glyphs", **data.digest()}

@@ -13,7 +13,8 @@ A file a command, and beside them what they share:
 ``given``    what the options say, as the library wants it
 ``extras``   the extras that a command needs
 ``deadline`` a budget: when it is over, and what is said then
-``sweeping`` carrying out plans: their progress, and how it ended
+``sweeping`` carrying out plans: what to know before, and how it ended
+``board``    their progress: a live table, or lines
 ``telling``  results on standard output, stages and notes on standard error
 ``tables``   tables in a terminal
 ============ ===================================================================

@@ -125,7 +125,7 @@ def _lines(console: Console, standing: Standing) -> Iterator[Callable[[Event], N
     over = threading.Event()
 
     def say(line: str) -> None:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        console.print(line, markup=False, soft_wrap=True)
 
     def tell(event: Event) -> None:
         standing.hear(event)

@@ -23,8 +23,8 @@ from dissensus.cli.given import (
     votes_an_item,
 )
 from dissensus.cli.report import place_of, show_report
-from dissensus.cli.sweeping import before_starting, carry_out, refuse_done, refuse_other_images
-from dissensus.cli.telling import tell_notes, waiting
+from dissensus.cli.sweeping import carry_out
+from dissensus.cli.telling import waiting
 
 if TYPE_CHECKING:
     from dissensus.experiment import Comparison
@@ -113,14 +113,10 @@ def compare_and_report(
     with waiting("Reading the data", quiet):
         data = comparison.data.load()
         plans = comparison.plans(data)
-    refuse_other_images(how, data)
     kept = RunStore(store)
     check_folder(page_file(place_of([plan.name for plan in plans], page)).parent)
-    before = before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
-    tell_notes([*data.votes.notes, *comparison.notes(), *before])
-    refuse_done(how, plans, kept)
     some_left = any(plan.name not in kept for plan in plans)
-    carry_out(plans, comparison.data, kept, how, end, quiet)
+    carry_out(comparison, data, plans, kept, how, end, quiet)
     if end is not None and some_left and end.left() < PAGE:
         tell_no_page(len(plans))
         raise typer.Exit(LEFT)

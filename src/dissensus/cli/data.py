@@ -60,10 +60,10 @@ def data_get(
     with _downloads(quiet) as progress:
         came = get(name, progress)
     for path in came:
-        out.print(str(path), highlight=False, markup=False, soft_wrap=True)
+        out.print(str(path), markup=False, soft_wrap=True)
     if not came:
         where = "it comes with dissensus" if not OFFICIAL[name].files else f"it is here, and whole: {data_path(name)}"
-        out.print(f"{name} needs no download: {where}", highlight=False, markup=False, soft_wrap=True)
+        out.print(f"{name} needs no download: {where}", markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def _lines(url: str) -> Callable[[int, int | None], None]:
         if step > told:
             told = step
             of = f" of {total / 1e6:,.1f}" if total else ""
-            err.print(f"{name}: {done / 1e6:,.1f}{of} MB", highlight=False, markup=False, soft_wrap=True)
+            err.print(f"{name}: {done / 1e6:,.1f}{of} MB", markup=False, soft_wrap=True)
 
     return tell
 
@@ -108,4 +108,4 @@ def data_path_command(name: Annotated[str | None, typer.Argument(help="The name 
     """The folder of the data sets, or that of one."""
     from dissensus.datasets import data_path
 
-    out.print(str(data_path(name)), highlight=False, markup=False, soft_wrap=True)
+    out.print(str(data_path(name)), markup=False, soft_wrap=True)

@@ -46,7 +46,6 @@ def tell_left(left: int, of: int, seconds: float | None) -> None:
     more = "" if seconds is None else f", about {duration(seconds)} more"
     err.print(
         f"The budget is used up: {of - left} of {of} runs done, {left} left{more}. The same command goes on from here.",
-        highlight=False,
         soft_wrap=True,
     )
 
@@ -54,7 +53,6 @@ def tell_left(left: int, of: int, seconds: float | None) -> None:
 def tell_no_page(runs: int) -> None:
     err.print(
         f"All {runs} runs are done, but the budget leaves no time for the page. The same command writes it.",
-        highlight=False,
     )
 
 
@@ -62,6 +60,5 @@ def tell_too_short(left: int, in_words: str, end: Deadline) -> None:
     err.print(
         f"Nothing was done, and {in_words} {'is' if left == 1 else 'are'} left: the budget was over before training "
         f"could begin. Give it at least {duration(end.at_least())}.",
-        highlight=False,
         soft_wrap=True,
     )

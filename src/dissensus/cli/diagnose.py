@@ -13,7 +13,7 @@ from rich.markup import escape
 from dissensus.base.errors import InputError, MissingExtra, StoreError
 from dissensus.cli import options
 from dissensus.cli.extras import need
-from dissensus.cli.given import key_values, outside_sets, refuse_together
+from dissensus.cli.given import key_values, outside_sets, refuse_beside
 from dissensus.cli.report import draw_page
 from dissensus.cli.tables import in_words, show_table
 from dissensus.cli.telling import err, out, print_json, tell_note, tell_notes, waiting
@@ -86,7 +86,8 @@ def _runs(names: Sequence[str] | None, store: Path, where: Sequence[str] | None)
     from dissensus.records import RunStore
     from dissensus.report.pairing import runs_where
 
-    refuse_together({"names of runs": bool(names)}, "--where", bool(where))
+    if where:
+        refuse_beside("--where", {"names of runs": bool(names)})
     kept = RunStore(store)
     if folders := [name for name in names or [] if Path(name).is_dir()]:
         raise InputError(f"{folders[0]} is a folder, and names of runs were expected; say --store {folders[0]}.")

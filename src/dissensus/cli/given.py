@@ -155,6 +155,7 @@ def seed_set(text: str | None) -> set[int] | None:
     return found
 
 
-def refuse_together(others: Mapping[str, bool], option: str, given: bool) -> None:
-    if given and (wrong := [name for name, there in others.items() if there]):
+def refuse_beside(option: str, others: Mapping[str, bool]) -> None:
+    """An error if one of the others was given, too: by their names, whether they were."""
+    if wrong := [name for name, there in others.items() if there]:
         raise InputError(f"{option} and {wrong[0]} do not go together; give one of them.")

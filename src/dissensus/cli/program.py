@@ -41,7 +41,7 @@ app.add_typer(data.app, name="data")
 @app.callback(invoke_without_command=True)
 def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
-        out.print(__version__, highlight=False)
+        out.print(__version__)
         raise typer.Exit
 
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = app(args=words, standalone_mode=False, obj=shlex.join(["dissensus", *words])) or 0
     except DissensusError as error:
         told = _told(error, words[0] if words else "")
-        err.print(f"[bold red]{_kind(error)}:[/] {escape(told)}", soft_wrap=True, highlight=False)
+        err.print(f"[bold red]{_kind(error)}:[/] {escape(told)}", soft_wrap=True)
         sys.exit(MISTAKE)
     except Exception as error:
         if not hasattr(error, "exit_code"):  # not a wrong option but a mistake of ours, which deserves its traceback

@@ -109,14 +109,14 @@ def _print_report(collected: reports.Comparison, written: Path, as_json: bool) -
         show_table(table.title, table.head, rows, [row.kind for row in table.rows])
         out.print()
     for note in dict.fromkeys(note for table in tables for note in table.notes):
-        out.print(f"[dim]{escape(note)}[/]", highlight=False)
+        out.print(f"[dim]{escape(note)}[/]")
     out.print()
     for sentence in (*collected.sentences, reports.votes_needed(collected)):
         if sentence:
-            out.print(escape(sentence), highlight=False)
+            out.print(escape(sentence))
     for note in collected.notes:
-        out.print(f"[dim]{escape(note)}[/]", highlight=False)
-    out.print(f"\nThe page: [bold]{escape(str(written))}[/]", highlight=False, soft_wrap=True)
+        out.print(f"[dim]{escape(note)}[/]")
+    out.print(f"\nThe page: [bold]{escape(str(written))}[/]", soft_wrap=True)
 
 
 def _cell(cell: Any, detail_below: bool) -> str:

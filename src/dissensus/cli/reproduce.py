@@ -17,7 +17,7 @@ from dissensus.cli import options
 from dissensus.cli.deadline import Deadline, deadline_of, tell_too_short
 from dissensus.cli.exits import LEFT
 from dissensus.cli.extras import need
-from dissensus.cli.given import comma_separated, refuse_together, seed_set
+from dissensus.cli.given import comma_separated, refuse_beside, seed_set
 from dissensus.cli.sweeping import swept
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import err, out, print_json, waiting
@@ -133,12 +133,11 @@ def reproduce(
     told = read_paper(paper)
     under, of_seeds = None if protocol == "all" else protocol, seed_set(seeds)
     wanted = choose(told, comma_separated(only) or [], under, small=smoke)
-    refuse_together(
-        {"--plan": plan, "--from": results is not None, "--runs-only": runs_only}, "--results-only", results_only
-    )
+    if results_only:
+        refuse_beside("--results-only", {"--plan": plan, "--from": results is not None, "--runs-only": runs_only})
     if results is not None:
         others = {"--plan": plan, "--runs-only": runs_only, "--smoke": smoke, "--seeds": seeds is not None}
-        refuse_together(others, "--from", True)
+        refuse_beside("--from", others)
         need("report")
         with waiting("Reading the results", quiet):
             evidence = results_of(told, results, wanted.runs)
@@ -210,9 +209,9 @@ def _show_plan(
             for row in rows
         ]
         show_table(f"{paper.title}: what is run", head, cells)
-        out.print("\nExperiments share runs; each is made once.", highlight=False)
+        out.print("\nExperiments share runs; each is made once.")
         for line in _told_standing(repeated, now):
-            out.print(escape(line), highlight=False, soft_wrap=True)
+            out.print(escape(line), soft_wrap=True)
         out.print()
     if done:
         head = ["study", "asks", "seeds", "done", "left"]
@@ -273,7 +272,7 @@ def _make(
     refuse_without_gpu(repeated, now)
     if not quiet:
         for line in _told_standing(repeated, now):
-            err.print(escape(line), highlight=False, soft_wrap=True)
+            err.print(escape(line), soft_wrap=True)
     left = None if end is None else end.left()
     sweep = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
     return swept(sweep, len(now.plans), repeated.store, end, quiet)
@@ -286,7 +285,6 @@ def _collect(repeated: Reproduction | Several, folder: Path, quiet: bool) -> Evi
         err.print(
             f"{many(repeated.stale, 'run')} of {escape(str(folder))} {are} planned otherwise by now (another recipe, "
             f"model or version) and {are} left out of the results.",
-            highlight=False,
         )
     with waiting("Collecting", quiet):
         evidence = repeated.collect()
@@ -311,7 +309,7 @@ def _make_studies(
 
     def say(line: str) -> None:
         if not quiet:
-            err.print(escape(line), highlight=False)
+            err.print(escape(line))
 
     over = None if end is None else end.end
     made = carry_out_all(wanted.studies, runs, folder / FOLDER, command, seeds or SEEDS, say=say, end=over)
@@ -320,7 +318,6 @@ def _make_studies(
     elif made.left:
         err.print(
             f"The budget is used up: {many(made.left, 'seed')} of studies left. The same command goes on from here.",
-            highlight=False,
         )
     return made.left
 
@@ -365,16 +362,16 @@ def _show_verdicts(judged: Judgement, studied: Sequence[Studied], page: Path) ->
         run = [view for view in views if any(row.seeds for row in ledger.under(view))]
         rows = [[view, *(sign(ledger.row(claim, view)) for claim in claims)] for view in run]
         show_table(title, ["", *claims], rows)
-        out.print("\n".join(["", *map(escape, titled.values()), legend()]), highlight=False)
+        out.print("\n".join(["", *map(escape, titled.values()), legend()]))
     else:
         rows = [[titled[claim], *(ledger.row(claim, view).standing for view in views)] for claim in claims]
         show_table(title, ["claim", *views], rows)
     out.print()
     for sentence in filter(None, [banner(judged), *judged.answer]):
-        out.print(escape(sentence), highlight=False)
+        out.print(escape(sentence))
     for one in studied:
-        out.print(escape("\n".join(["", one.question, *one.plain])), highlight=False)
-    out.print(f"\nThe page: [bold]{escape(str(page))}[/]", highlight=False, soft_wrap=True)
+        out.print(escape("\n".join(["", one.question, *one.plain])))
+    out.print(f"\nThe page: [bold]{escape(str(page))}[/]", soft_wrap=True)
 
 
 def _claims_and_views(ledger: Ledger) -> tuple[list[str], list[str]]:
@@ -389,10 +386,10 @@ def _show_studies(studied: Sequence[Studied], page: Path, as_json: bool) -> None
         print_json({**_json_studies(studied), "page": str(page)})
         return
     for one in studied:
-        out.print(f"[bold]{escape(one.question)}[/] {many(one.seeds, 'seed')}", highlight=False)
+        out.print(f"[bold]{escape(one.question)}[/] {many(one.seeds, 'seed')}")
         lines = ["", *one.plain, "", "By the rule:", *(f"- {line}" for line in one.verdicts), ""]
-        out.print(escape("\n".join(lines)), highlight=False)
-    out.print(f"The page: [bold]{escape(str(page))}[/]", highlight=False, soft_wrap=True)
+        out.print(escape("\n".join(lines)))
+    out.print(f"The page: [bold]{escape(str(page))}[/]", soft_wrap=True)
 
 
 def _json_studies(studied: Sequence[Studied]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def runs_list(store: options.Store = Path("runs"), as_json: options.Json = False
         except StoreError as error:  # the others are listed all the same
             damaged.append(str(error))
     for line in damaged:
-        err.print(f"[bold red]Damaged:[/] {escape(line)}", soft_wrap=True, highlight=False)
+        err.print(f"[bold red]Damaged:[/] {escape(line)}", soft_wrap=True)
     if as_json:
         print_json(rows)
     else:
@@ -56,11 +56,11 @@ def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
         head = [name for name in rows[0] if name not in ("soft_nll", "file")]
         show_table("", head, [[str(row[name]) for name in head] for row in rows])
     else:
-        out.print(f"No runs in {escape(str(kept.path))}.", highlight=False)
+        out.print(f"No runs in {escape(str(kept.path))}.")
     if unfinished := kept.unfinished_names():
         shown = first(unfinished, 4)
         line = f"Unfinished: {len(unfinished)} ({shown}). The command that began a run goes on where it was."
-        out.print(line, highlight=False)
+        out.print(line)
 
 
 def _told(soft_nll: float | None) -> str:
@@ -98,23 +98,28 @@ def runs_show(
     as_json: options.Json = False,
 ) -> None:
     """One run: its plan, where it was made, its scores."""
-    from dissensus.evaluation import records_of
     from dissensus.records import RunStore
 
     kept = RunStore(store)
     run = kept.read(kept.resolve(name))
     if as_json:
-        records = [asdict(one) | {"value": one.value if isfinite(one.value) else None} for one in records_of(run)]
-        print_json({"run": run.name, "plan": run.plan, "about": run.about, "records": records})
+        print_json({"run": run.name, "plan": run.plan, "about": run.about, "records": scores_of(run)})
     else:
         out.print_json(data={"plan": run.plan, "about": run.about})
         show_run(run)
 
 
+def scores_of(run: StoredRun) -> list[dict[str, Any]]:
+    """For JSON, which has null for a score that is no number."""
+    from dissensus.evaluation import records_of
+
+    return [asdict(one) | {"value": one.value if isfinite(one.value) else None} for one in records_of(run)]
+
+
 def show_run(run: StoredRun) -> None:
     from dissensus.evaluation import records_of
     from dissensus.metrics import METRICS
-    from dissensus.records.record import Checkpoint
+    from dissensus.records import Checkpoint
 
     columns: list[tuple[Checkpoint, bool]] = [("best", False), ("best", True), ("last", False), ("last", True)]
     values = {
@@ -129,7 +134,7 @@ def show_run(run: StoredRun) -> None:
     ]
     head = ["", "best epoch", "tempered", "last epoch", "tempered"]
     show_table(f"{in_words(run)}: run {run.name}", head, rows)
-    out.print(f"\nThe run: [bold]{escape(str(run.path))}[/]", highlight=False, soft_wrap=True)
+    out.print(f"\nThe run: [bold]{escape(str(run.path))}[/]", soft_wrap=True)
 
 
 @app.command("rm", epilog="Example: [bold]dissensus runs rm 3f2a 77b0[/bold]")
@@ -144,7 +149,7 @@ def runs_rm(
     there = [*kept.names(), *kept.unfinished_names()]
     for name in [kept.resolve(name, there) for name in names]:  # all are found before the first is removed
         kept.remove(name)
-        out.print(f"Removed {name}", highlight=False)
+        out.print(f"Removed {name}")
 
 
 @app.command(
@@ -189,7 +194,7 @@ def runs_pack(
     rows = [[str(one.path), str(len(one.runs)), f"{one.size / 2**20:.2f} MiB"] for one in archives]
     show_table("", ["archive", "runs", "size"], rows)
     runs = sum(len(archive.runs) for archive in archives)
-    out.print(f"{many(runs, 'run')} in {many(len(archives), 'archive')}.", highlight=False)
+    out.print(f"{many(runs, 'run')} in {many(len(archives), 'archive')}.")
 
 
 @app.command(
@@ -225,9 +230,9 @@ def runs_merge(
     if as_json:
         print_json(asdict(merged))
     else:
-        out.print(f"{len(merged.new)} new, {len(merged.here)} already here.", highlight=False)
+        out.print(f"{len(merged.new)} new, {len(merged.here)} already here.")
     for problem in merged.problems:
-        err.print(f"[bold red]Not merged:[/] {escape(problem)}", soft_wrap=True, highlight=False)
+        err.print(f"[bold red]Not merged:[/] {escape(problem)}", soft_wrap=True)
     if merged.problems:
         raise typer.Exit(MISTAKE)
 

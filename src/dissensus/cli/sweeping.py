@@ -15,15 +15,41 @@ from dissensus.base.errors import InputError
 from dissensus.base.words import many
 from dissensus.cli.deadline import Deadline, tell_left, tell_too_short
 from dissensus.cli.exits import FAILED, LEFT, TERMINATED
-from dissensus.cli.telling import err, tell_note, waiting
+from dissensus.cli.telling import err, tell_note, tell_notes, waiting
 
 if TYPE_CHECKING:
     from dissensus.datasets import Dataset
-    from dissensus.experiment import Event, Outcome, Plan, Source
+    from dissensus.experiment import Comparison, Event, Outcome, Plan
     from dissensus.records import RunStore, StoredRun
 
 
-def before_starting(
+def carry_out(
+    comparison: Comparison,
+    data: Dataset,
+    plans: Sequence[Plan],
+    kept: RunStore,
+    how: Mapping[str, Any],
+    end: Deadline | None,
+    quiet: bool,
+) -> None:
+    """Make the plans of a comparison, or end the command; what is to be known before, or cannot be, is told first.
+
+    ``how`` are options of :func:`dissensus.experiment.compare`, without its budget, which is what is left until
+    ``end``: reading the data has taken its share.
+    """
+    from dissensus import experiment
+
+    _refuse_other_images(how, data)
+    before = _before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
+    tell_notes([*data.votes.notes, *comparison.notes(), *before])
+    _refuse_done(how, plans, kept)
+    budget = None if end is None else end.left()
+    sweep = partial(experiment.compare, plans, comparison.data, kept, budget=budget, **how)
+    if code := swept(sweep, len(plans), kept, end, quiet):
+        raise typer.Exit(code)
+
+
+def _before_starting(
     plans: Sequence[Plan], data: Dataset, kept: RunStore, jobs: int, encoder: str | None, quiet: bool
 ) -> list[str]:
     """What to know of the runs that are not done yet; an error where this machine cannot make them.
@@ -52,13 +78,13 @@ def _encode(plan: Plan, data: Dataset, encoder: str | None, quiet: bool) -> None
 
         def progress(done: int, of: int) -> None:
             if not (quiet or err.is_terminal or bars.tasks[task].visible):
-                err.print(f"Encoding {of:,} texts, once ...", highlight=False)
+                err.print(f"Encoding {of:,} texts, once ...")
             bars.update(task, completed=done, total=of, visible=True)
 
         encoded(plan.model, data, encoder, progress, tell_note)
 
 
-def refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -> None:
+def _refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -> None:
     """Whatever is to be kept of the runs, those that are done must have kept."""
     if how.get("keep_model"):
         from dissensus.experiment.diagnose import has_weights
@@ -70,7 +96,7 @@ def refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -
         _refuse_done_without("diagnostics", plans, kept, lambda run: any(one.weights for one in run.diagnostics()))
 
 
-def refuse_other_images(how: Mapping[str, Any], data: Dataset) -> None:
+def _refuse_other_images(how: Mapping[str, Any], data: Dataset) -> None:
     """Sets of images to look at must fit the model; to learn that after the training would be late."""
     if names := getattr(how.get("diagnose"), "keywords", {}).get("outside"):
         from dissensus.datasets import load_images
@@ -96,23 +122,9 @@ def _has_features(run: StoredRun) -> bool:
     return "best_features" in run.predictions
 
 
-def carry_out(
-    plans: Sequence[Plan], source: Source, kept: RunStore, how: Mapping[str, Any], end: Deadline | None, quiet: bool
-) -> None:
-    """All of them, or the end of the command; ``how`` are options of :func:`dissensus.experiment.compare`, without its
-    budget, which is what is left until ``end``: reading the data has taken its share.
-    """
-    from dissensus import experiment
-
-    budget = None if end is None else end.left()
-    sweep = partial(experiment.compare, plans, source, kept, budget=budget, **how)
-    if code := swept(sweep, len(plans), kept, end, quiet):
-        raise typer.Exit(code)
-
-
 def swept(sweep: Callable[..., Outcome], total: int, kept: RunStore, end: Deadline | None, quiet: bool) -> int:
     """Runs with their progress, and how it ended; returns the exit code."""
-    from dissensus.experiment.budget import Terminated
+    from dissensus.experiment.signals import Terminated
 
     try:
         with _board(total, quiet) as tell:
@@ -156,8 +168,6 @@ def _tell_failures(outcome: Outcome, kept: RunStore) -> None:
     from dissensus.cli.board import name_of
 
     for event in outcome.failed:
-        err.print(
-            f"[bold red]Failed:[/] {escape(name_of(event))} ({event.run})\n  {escape(event.message)}", highlight=False
-        )
+        err.print(f"[bold red]Failed:[/] {escape(name_of(event))} ({event.run})\n  {escape(event.message)}")
     done = len(outcome.done) + len(outcome.skipped) + sum(event.run in kept for event in outcome.failed)
     err.print(f"{len(outcome.failed)} failed, {done} done and kept.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], kinds: Sequence[str] = ()) -> None:
     """Columns of numbers stand to the right; those of a table without a head hold a thing a row, and to the left."""
     if title:
-        out.print(f"[bold]{escape(title)}[/]", highlight=False)
+        out.print(f"[bold]{escape(title)}[/]")
     table = Table(header_style="bold", box=None, pad_edge=False, show_header=any(head), padding=(0, 2, 0, 0))
     for name, *cells in zip(head, *rows, strict=True):
         numeric = any(head) and all(cell[:1] in "0123456789.-−–±∞" for cell in cells)  # a number, or that there is none

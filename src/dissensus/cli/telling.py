@@ -11,8 +11,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-out = Console()
-err = Console(stderr=True)
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
 
 
 def tell_notes(notes: Sequence[str]) -> None:
@@ -22,7 +22,7 @@ def tell_notes(notes: Sequence[str]) -> None:
 
 def tell_note(note: str) -> None:
     """One line, however long: it may hold a path or a command to copy."""
-    err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True, highlight=False)
+    err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
 
 
 def print_json(content: Any) -> None:
@@ -37,5 +37,5 @@ def waiting(what: str, quiet: bool) -> Iterator[None]:
             yield
         return
     if not quiet:
-        err.print(f"{what} ...", highlight=False)
+        err.print(f"{what} ...")
     yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +12,9 @@ from dissensus.cli import options
 from dissensus.cli.deadline import deadline_of
 from dissensus.cli.extras import need
 from dissensus.cli.given import comparison_of, look_for, model_of, recipe_of, source_of, votes_an_item
-from dissensus.cli.runs import show_run
-from dissensus.cli.sweeping import before_starting, carry_out, refuse_done, refuse_other_images
-from dissensus.cli.telling import print_json, tell_notes, waiting
+from dissensus.cli.runs import scores_of, show_run
+from dissensus.cli.sweeping import carry_out
+from dissensus.cli.telling import print_json, waiting
 
 EXAMPLES = "Example: [bold]dissensus train --data glyphs --method multipass --seed 0[/bold]"
 
@@ -52,7 +51,6 @@ def train(
     goes on from its last checkpoint.
     """
     need("train")
-    from dissensus.evaluation import records_of
     from dissensus.records import RunStore
 
     end, looking = deadline_of(budget), look_for(diagnose, ood)
@@ -79,13 +77,9 @@ def train(
         (only,) = comparison.plans(loaded)
     kept = RunStore(store)
     how = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "diagnose": looking}
-    refuse_other_images(how, loaded)
-    tell_notes([*loaded.votes.notes, *before_starting([only], loaded, kept, 1, comparison.data.encoder, quiet)])
-    refuse_done(how, [only], kept)
-    carry_out([only], comparison.data, kept, how, end, quiet)
+    carry_out(comparison, loaded, [only], kept, how, end, quiet)
     run = kept.read(only.name)
-    records = records_of(run)
     if as_json:
-        print_json({"run": run.name, "path": str(run.path), "records": [asdict(record) for record in records]})
+        print_json({"run": run.name, "path": str(run.path), "records": scores_of(run)})
     else:
         show_run(run)

@@ -88,7 +88,7 @@ def votes(
     else:
         _show_votes(file.name, told)
         if save is not None:
-            out.print(f"Wrote {escape(str(save))}", highlight=False)
+            out.print(f"Wrote {escape(str(save))}")
 
 
 def _check_place(save: Path, file: Path) -> None:

@@ -79,7 +79,7 @@ def read_texts(path: Path, columns: Columns, delimiter: str | None = None, votes
 
 def _places(table: Table, columns: Columns, votes: Collection[str]) -> dict[str, int]:
     """The position of every column that is there, that of the ids first."""
-    from dissensus.votes.ask import find, refuse_missing
+    from dissensus.votes.ask import find, missing_column
 
     usual = {"ids": ID, "text": ("text",), "text_pair": ("text_pair",), "group": ("group",)}
     found = {
@@ -88,5 +88,5 @@ def _places(table: Table, columns: Columns, votes: Collection[str]) -> dict[str,
     }
     for role in ("ids", "text"):
         if found[role] is None:
-            raise refuse_missing(table, role, usual[role])
+            raise missing_column(table, role, usual[role])
     return {"id" if role == "ids" else role: place for role, place in found.items() if place is not None}

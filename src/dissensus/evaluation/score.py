@@ -8,7 +8,6 @@ way round. The halves depend on the number of items alone, so all methods of a s
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,7 @@ from dissensus.base.arrays import Labels, Simplex
 from dissensus.base.errors import InputError, StoreError, unknown
 from dissensus.base.streams import permutation
 from dissensus.metrics import METRICS, Metric, fit_temperature, softmax
-from dissensus.records import Against, Checkpoint, Record, StoredRun
-
-CHECKPOINTS: tuple[Checkpoint, ...] = get_args(Checkpoint)
+from dissensus.records import CHECKPOINTS, Against, Checkpoint, Record, StoredRun
 
 
 def records_of(run: StoredRun) -> list[Record]:

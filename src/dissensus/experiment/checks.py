@@ -13,7 +13,7 @@ from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.mistakes import Mistake
 from dissensus.experiment.parts import aim_of, parts, strata
 from dissensus.experiment.plan import ModelPart, RecipePart, SplitPart
-from dissensus.experiment.seen import chosen
+from dissensus.experiment.seen import model_part
 
 
 def data_mistakes(data: Dataset, split: SplitPart) -> Iterator[Mistake]:
@@ -121,7 +121,7 @@ def model_mistakes(data: Dataset, model: ModelPart, encoder: str | None = None) 
     from dissensus.models import make
 
     try:
-        chosen(model.name, model.options, data, encoder)
+        model_part(model.name, model.options, data, encoder)
         if not data.texts:
             make(model.name, data.array.shape[1:], data.votes.n_classes, **model.options)
     except InputError as error:

@@ -50,7 +50,7 @@ from dissensus.experiment.plan import (
     described,
     versions,
 )
-from dissensus.experiment.seen import chosen, is_place
+from dissensus.experiment.seen import is_place, model_part
 from dissensus.experiment.source import Source
 
 Value = TypeVar("Value", bound=Hashable)
@@ -161,7 +161,7 @@ class Comparison(Document):
         recipe = RecipePart(**{**default.recipe, **self.recipe.model_dump(exclude_unset=True)})
         if mistakes := self._mistakes(data, asked, recipe):
             raise plan_error(f"the comparison on {data.name}", mistakes)
-        model = chosen(asked.name, asked.options, data, self.data.encoder)
+        model = model_part(asked.name, asked.options, data, self.data.encoder)
         shared = {
             "data": described(data),
             "model": model.model_dump(),

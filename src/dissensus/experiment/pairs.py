@@ -10,14 +10,14 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dissensus.delivery import is_hard
 from dissensus.diagnostics.cam_stability import cam_stability
 from dissensus.diagnostics.findings import correlated, estimated
 from dissensus.diagnostics.shared_items import shared_items
 from dissensus.diagnostics.similarity import LEAST_ITEMS, cka_errors, debiased_cka, linear_cka
-from dissensus.diagnostics.sparse_target import Relation, sparse_target
+from dissensus.diagnostics.sparse_target import Relation, SparseTarget, sparse_target
 from dissensus.evaluation import plain_probs
 from dissensus.experiment.parts import sparse_targets
 from dissensus.experiment.subject import Subject
@@ -45,15 +45,29 @@ def across_seeds(runs: Iterable[StoredRun], opened: Opened) -> Found:
     lies between two methods says little unless it is more than what lies between two seeds of each.
     """
     for group in _alike(runs, lambda plan: plan | {"seeds": None}):
-        for (i, run), (j, other) in combinations(enumerate(group), 2):
-            ids = run.predictions["ids"], other.predictions["ids"]
-            if len(np.intersect1d(*ids)) < LEAST_ITEMS:
-                continue
-            here, there = shared_items(*ids)
+        place = {run.name: i for i, run in enumerate(group)}
+        for run, other, here, there in on_shared_items(group):
             yield from ((run, one) for one in _representations(run, other, here, there))
             yield from ((run, one) for one in _maps(run, other, here, there, opened))
-            if j - i in (1, len(group) - 1):
+            if place[other.name] - place[run.name] in (1, len(group) - 1):
                 yield from ((run, one) for one in _barriers(opened(run.name), opened(other.name), other.name, here))
+
+
+def on_shared_items(runs: Iterable[StoredRun]) -> Iterator[tuple[StoredRun, StoredRun, Indices, Indices]]:
+    """Every two runs that were evaluated on enough items in common, and where these are in either."""
+    for run, other in combinations(runs, 2):
+        ids = run.predictions["ids"], other.predictions["ids"]
+        if share_enough(*ids):
+            yield run, other, *shared_items(*ids)
+
+
+def share_enough(first: ArrayLike, second: ArrayLike) -> bool:
+    """Whether two lists of evaluation items have so many in common that models can be compared on them.
+
+    >>> share_enough(["a", "b", "c", "d"], ["d", "c", "b", "a"]), share_enough(["a", "b", "c", "d"], ["a", "b", "c"])
+    (True, False)
+    """
+    return len(np.intersect1d(first, second)) >= LEAST_ITEMS
 
 
 def _representations(run: StoredRun, other: StoredRun, here: Indices, there: Indices) -> Iterator[Diagnosis]:
@@ -135,14 +149,19 @@ def _gains(run: StoredRun, soft: StoredRun) -> Iterator[Diagnosis]:
     enough, sparse, full = sparse_targets(run.predictions["counts"], *how)
     theirs, ours = (soft_nll(plain_probs(one, "best")[enough], full) for one in (soft, run))
     found = sparse_target(sparse, full, theirs - ours)
-    gains: dict[str, dict[Slice, Relation]] = {
-        "js_gain": {"all": found.js, "disputed": found.js_disputed},
-        "l1_gain": {"all": found.l1, "disputed": found.l1_disputed},
-    }
-    for name, slices in gains.items():
-        for part, relation in slices.items():
-            yield correlated(name, relation.plain, part, "best", soft.name)
-            yield correlated(f"{name}_given_entropy", relation.given_entropy, part, "best", soft.name)
+    for distance, part, relation in relations_of(found):
+        yield correlated(f"{distance}_gain", relation.plain, part, "best", soft.name)
+        yield correlated(f"{distance}_gain_given_entropy", relation.given_entropy, part, "best", soft.name)
+
+
+def relations_of(found: SparseTarget) -> list[tuple[str, Slice, Relation]]:
+    """By distance and slice."""
+    return [
+        ("js", "all", found.js),
+        ("js", "disputed", found.js_disputed),
+        ("l1", "all", found.l1),
+        ("l1", "disputed", found.l1_disputed),
+    ]
 
 
 def _alike(

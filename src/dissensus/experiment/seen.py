@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dissensus.models.text.tokens import Say
 
 
-def chosen(name: str, options: Mapping[str, Any], data: Dataset, encoder: str | None = None) -> ModelPart:
+def model_part(name: str, options: Mapping[str, Any], data: Dataset, encoder: str | None = None) -> ModelPart:
     """The model as a plan has it: one of texts with its encoder by content, and all that it leaves to the encoder."""
     from dissensus.models import MODELS
     from dissensus.models.text import TEXT_MODELS, find_encoder

@@ -14,12 +14,13 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from dissensus.base.errors import InputError, StoreError
-from dissensus.experiment.budget import Budget, Paces, Signalled, epochs_saved, kind_of, pace_saved, until_signal
+from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, pace_saved
 from dissensus.experiment.events import ENDS, Event, Progress, event_of
 from dissensus.experiment.machine import device, device_name, refuse_other_machine
 from dissensus.experiment.making import Maker
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.run import CHECKPOINT, How
+from dissensus.experiment.signals import Signalled, until_signal
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import Diagnose
 from dissensus.experiment.workers import Worker
@@ -74,7 +75,7 @@ def compare(
     It can be killed at any time and called again. Runs under way leave a checkpoint ``every`` so many seconds, and the
     next call goes on from there. With a ``budget`` of seconds it stops before they are over: no run is begun that will
     not fit in what is left, those under way write their checkpoints, and ``left`` of the outcome names what remains. On
-    Ctrl-C or SIGTERM it stops like that, too, and KeyboardInterrupt is raised (its kind ``budget.Terminated`` for
+    Ctrl-C or SIGTERM it stops like that, too, and KeyboardInterrupt is raised (its kind ``signals.Terminated`` for
     SIGTERM); a second one stops it at once. ``features``, ``keep_model`` and ``diagnose`` are those of
     :func:`~dissensus.experiment.carry_out`; other processes must be able to import ``diagnose``, so it is no lambda. It
     may be a table by the names of runs, where not all are looked into alike; the budget counts the time it takes.

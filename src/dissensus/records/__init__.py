@@ -4,11 +4,12 @@ from dissensus.records.archive import Packed, pack
 from dissensus.records.canonical import canonical_json, content_name
 from dissensus.records.diagnosis import Diagnosis, Slice, Weights, read_diagnostics, renewed, write_diagnostics
 from dissensus.records.merging import Merged, merge
-from dissensus.records.record import Against, Checkpoint, Record, read_records, write_records
+from dissensus.records.record import CHECKPOINTS, Against, Checkpoint, Record, read_records, write_records
 from dissensus.records.run import StoredRun, write_run
 from dissensus.records.store import RunStore
 
 __all__ = [
+    "CHECKPOINTS",
     "Against",
     "Checkpoint",
     "Diagnosis",

@@ -6,12 +6,13 @@ import csv
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from dissensus.base.errors import StoreError
 from dissensus.base.files import written_whole
 
 Checkpoint = Literal["best", "last"]
+CHECKPOINTS: tuple[Checkpoint, ...] = get_args(Checkpoint)
 Against = Literal["human", "truth"]
 
 

@@ -284,9 +284,9 @@ def plot_bars(item: Item, ax: Axes) -> None:
         spine.set_visible(False)
 
 
-def differences_figure(panel: Panel, checkpoint: str = "best") -> Figure | None:
-    """Paired differences of every rule, side by side; None where there is no pair."""
-    judged = [j for j in panel.judgements if j.checkpoint == checkpoint and j.verdicts]
+def differences_figure(panel: Panel) -> Figure | None:
+    """Paired differences of every rule at the best epoch, side by side; None where there is no pair."""
+    judged = [j for j in panel.judgements if j.checkpoint == "best" and j.verdicts]
     if not judged:
         return None
     rows = max(len(j.verdicts) for j in judged)

@@ -227,10 +227,13 @@ def _told(value: Any) -> str:
 
 
 def _about(runs: Iterable[StoredRun]) -> dict[str, str]:
-    """What was recorded of how the runs were made: one value, or all that occur; folders stay private."""
+    """What was recorded of how the runs were made: one value, or all that occur.
+
+    Without what every run has its own of, which is how long it took, and without folders, which stay private.
+    """
     seen: dict[str, dict[str, None]] = {}
     for run in runs:
         for field, value in flat(run.about).items():
-            if field.split(".")[0] not in ("source", "data", "seconds", "started", "finished"):
+            if field.split(".")[0] not in ("source", "seconds", "looking"):
                 seen.setdefault(field, {})[_told(value)] = None
     return {field: ", ".join(values) for field, values in seen.items()}

@@ -111,8 +111,7 @@ def methods_table(comparison: Comparison, panel: Panel, checkpoint: str = "best"
             if any(metric in references for metric in metrics):
                 cells = tuple(_estimate_cell(references.get(metric)) for metric in metrics)
                 rows.append(Row(name, "reference", cells))
-    epoch = "best" if checkpoint == "best" else "last"
-    title = f"Methods at the {epoch} epoch" + ("" if against == "human" else ", against the true distribution")
+    title = f"Methods at the {checkpoint} epoch" + ("" if against == "human" else ", against the true distribution")
     return Table(
         title,
         ("method", *(heading(metric) for metric in metrics)),
@@ -319,7 +318,15 @@ def verdicts_csv(comparison: Comparison) -> str:
         *("votes", "metric", "checkpoint", "tempered", "first", "second", "difference", "low", "high"),
         *("p_differ", "p_same", "margin", "winner", "same", "verdict"),
     )
-    return csv_text(head, ((panel.votes, *_verdict_fields(j, v).values()) for panel, j, v in _all_verdicts(comparison)))
+    return csv_text(
+        head,
+        (
+            (panel.votes, *_verdict_fields(judgement, verdict).values())
+            for panel in comparison.panels
+            for judgement in panel.judgements
+            for verdict in judgement.verdicts
+        ),
+    )
 
 
 def to_json(comparison: Comparison) -> str:
@@ -363,10 +370,6 @@ def _panel_json(panel: Panel) -> dict[str, Any]:
 
 def _measure_fields(measure: Measure) -> tuple[str, str, int, str]:
     return measure.metric, measure.checkpoint, int(measure.tempered), measure.against
-
-
-def _all_verdicts(comparison: Comparison) -> Iterable[tuple[Panel, Judgement, Verdict]]:
-    return ((panel, j, verdict) for panel in comparison.panels for j in panel.judgements for verdict in j.verdicts)
 
 
 def _verdict_fields(judgement: Judgement, verdict: Verdict) -> dict[str, Any]:

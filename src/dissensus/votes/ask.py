@@ -92,7 +92,8 @@ def refuse_padded(table: Table, ask: Ask) -> None:
             )
 
 
-def refuse_missing(table: Table, role: str, usual: Sequence[str]) -> InputError:
+def missing_column(table: Table, role: str, usual: Sequence[str]) -> InputError:
+    """The error to raise where no column has one of the usual names."""
     told = " or ".join(map(repr, usual))
     return InputError(
         f"{table.name} has no column {told}; its columns are {first(table.columns)}. "

@@ -16,7 +16,7 @@ from dissensus.votes import long
 from dissensus.votes.ask import ITEM, Ask, find, is_text, refuse_none, texts_told, votes_columns
 from dissensus.votes.build import Place, without_votes
 from dissensus.votes.numbers import whole_numbers
-from dissensus.votes.source import Arrays, Source, Table
+from dissensus.votes.source import Arrays, Source, Table, without_blank_lines
 from dissensus.votes.table import Class, Votes
 from dissensus.votes.wide import refuse_twice
 
@@ -33,7 +33,7 @@ def fits(source: Source, ask: Ask) -> bool:
         return False
     if ask.classes is not None:
         return item is None or [source.columns[position] for position in at] == list(map(str, ask.classes))
-    columns, _ = _without_blank_lines(source.cells(at))
+    columns, _ = without_blank_lines(source.cells(at))
     missing = [_as_numbers(column).null_count() for column in columns]
     # without items it can be nothing else, so a few cells that are no numbers are mistakes, which read() names
     return all(cells == 0 if item is not None else cells < len(columns[0]) for cells in missing)
@@ -60,7 +60,7 @@ def _read_table(source: Source, ask: Ask) -> Votes:
     at = _class_columns(source, item, ask)
     refuse_none(source, at)
     names = [source.columns[position] for position in at]
-    columns, rows = _without_blank_lines(source.cells(at if item is None else [*at, item]))
+    columns, rows = without_blank_lines(source.cells(at if item is None else [*at, item]))
 
     def place(row: int) -> str:
         return source.place(int(rows[row]))
@@ -93,7 +93,7 @@ def _class_columns(source: Table, item: int | None, ask: Ask) -> list[int]:
     at = votes_columns(source, item, also=also)
     if not also:
         return at
-    columns, _ = _without_blank_lines(source.cells(at))
+    columns, _ = without_blank_lines(source.cells(at))
     return [
         position
         for position, column in zip(at, columns, strict=True)
@@ -115,12 +115,6 @@ def _headless(source: Table, ask: Ask) -> bool:
         "item's counts; to say which, name the classes",
         give=["classes"],
     )
-
-
-def _without_blank_lines(columns: list[pl.Series]) -> tuple[list[pl.Series], NDArray[np.int64]]:
-    """Columns without the rows in which all cells are empty, and which rows are left."""
-    rows = np.flatnonzero(~np.logical_and.reduce([column.is_null().to_numpy() for column in columns]))
-    return ([column.gather(rows) for column in columns] if len(rows) < len(columns[0]) else columns), rows
 
 
 def _as_numbers(column: pl.Series) -> pl.Series:

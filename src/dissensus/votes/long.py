@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from dissensus.base.errors import InputError
-from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, called, find, refuse_missing
-from dissensus.votes.build import Place, from_columns, side_by_side
+from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, called, find, missing_column
+from dissensus.votes.build import from_columns, side_by_side
 from dissensus.votes.numbers import numbers_or_text, whole_numbers
-from dissensus.votes.source import Source, Table
+from dissensus.votes.source import Source, Table, without_blank_lines
 from dissensus.votes.table import Votes
 
 
@@ -27,14 +26,14 @@ def read(source: Source, ask: Ask) -> Votes:
     label = find(source, "label", ask.label, LABEL)
     who = None if ask.anonymous else find(source, "annotator", ask.annotator, ANNOTATOR)
     if item is None:
-        raise refuse_missing(source, "item", ITEM)
+        raise missing_column(source, "item", ITEM)
     if label is None:
-        raise refuse_missing(source, "label", LABEL)
-    items, labels, *rest = source.cells([item, label] if who is None else [item, label, who])
+        raise missing_column(source, "label", LABEL)
+    cells = source.cells([item, label] if who is None else [item, label, who])
+    cells, rows = (cells, range(len(cells[0]))) if source.typed else without_blank_lines(cells)
+    items, labels, *rest = cells
     annotators = rest[0] if rest else None
-    place: Place = source.place
     if not source.typed:
-        items, labels, annotators, place = _without_blank_lines(items, labels, annotators, place)
         items, labels, annotators = side_by_side(
             lambda: whole_numbers(items),
             lambda: as_labels(labels, ask, source.typed),
@@ -43,7 +42,13 @@ def read(source: Source, ask: Ask) -> Votes:
     elif ask.separator is not None:
         labels = as_labels(labels, ask, source.typed)
     return from_columns(
-        items, labels, annotators, classes=ask.classes, ordered=ask.ordered, place=place, without=["anonymous"]
+        items,
+        labels,
+        annotators,
+        classes=ask.classes,
+        ordered=ask.ordered,
+        place=lambda row: source.place(int(rows[row])),
+        without=["anonymous"],
     )
 
 
@@ -59,17 +64,3 @@ def as_labels(labels: pl.Series, ask: Ask, typed: bool) -> pl.Series:
     cut = labels.replace("", None).str.split(ask.separator)
     numbers = labels.head(0) if text else numbers_or_text(cut.drop_nulls().explode())
     return cut if numbers.dtype == pl.String else cut.cast(pl.List(numbers.dtype))
-
-
-def _without_blank_lines(
-    items: pl.Series, labels: pl.Series, annotators: pl.Series | None, place: Place
-) -> tuple[pl.Series, pl.Series, pl.Series | None, Place]:
-    """The rows that say anything; Polars takes a blank line for a row without cells."""
-    if not items.null_count():
-        return items, labels, annotators, place
-    said = items.is_not_null() | labels.is_not_null()
-    if annotators is not None:
-        said |= annotators.is_not_null()
-    rows = np.flatnonzero(said.to_numpy())
-    kept = None if annotators is None else annotators.gather(rows)
-    return items.gather(rows), labels.gather(rows), kept, lambda row: place(int(rows[row]))

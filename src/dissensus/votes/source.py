@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,8 @@ from dissensus.votes.numbers import SAMPLE, whole_numbers, written_length
 
 _SUFFIX_DELIMITER = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _DELIMITERS = (",", "\t", ";", "|")
+
+Rows: TypeAlias = range | NDArray[np.int64]  # of a table, that were kept
 
 
 class Source(ABC):
@@ -82,7 +84,7 @@ class TextTable(Table):
         try:
             frame = pl.read_csv(self.path, columns=wanted, separator=self.delimiter, infer_schema=False)
         except pl.exceptions.PolarsError as why:
-            self._refuse_text()
+            _refuse_not_utf8(self.path)
             self._refuse_ragged()
             raise InputError(f"{self.name} could not be read as a table: {str(why).splitlines()[0]}.") from None
         series = dict(zip(wanted, frame.get_columns(), strict=True))
@@ -138,11 +140,8 @@ class TextTable(Table):
                 closed = "a quoted cell is not closed" if "end of data" in str(why) else str(why)
                 raise InputError(f"{self.name}, line {line}: {closed}.") from None
             except UnicodeDecodeError:
-                self._refuse_text()
+                _refuse_not_utf8(self.path)
                 raise
-
-    def _refuse_text(self) -> None:
-        _refuse_not_utf8(self.path)
 
     def _refuse_ragged(self) -> None:
         for line, row in self._rows():
@@ -213,6 +212,19 @@ class Document(Source):
 
     name: str
     content: Any
+
+
+def without_blank_lines(columns: list[pl.Series]) -> tuple[list[pl.Series], Rows]:
+    """Columns without rows in which all cells are empty, as Polars reads a blank line; and which rows are left.
+
+    >>> columns, rows = without_blank_lines([pl.Series(["a", None, None]), pl.Series(["b", None, "c"])])
+    >>> columns[1].to_list(), rows
+    (['b', 'c'], array([0, 2]))
+    """
+    if not all(column.null_count() for column in columns):
+        return columns, range(len(columns[0]))
+    rows = np.flatnonzero(~np.logical_and.reduce([column.is_null().to_numpy() for column in columns]))
+    return [column.gather(rows) for column in columns], rows
 
 
 def open_source(given: Any, delimiter: str | None = None, keyword: str = "delimiter") -> Source:

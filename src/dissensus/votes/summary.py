@@ -62,7 +62,7 @@ def summary(votes: Votes, most: int = 5) -> Summary:
     return Summary(
         items=votes.n_items,
         votes=votes.n_votes,
-        annotators=None if votes.annotator_names is None else len(votes.annotator_names),
+        annotators=votes.n_annotators,
         classes=names,
         ordered=votes.ordered,
         multilabel=votes.multilabel,
@@ -71,7 +71,7 @@ def summary(votes: Votes, most: int = 5) -> Summary:
         class_shares={name: float(share) for name, share in zip(names, counts.sum(0) / votes.n_votes, strict=True)},
         unanimous=float((entropy(pairs) == 0).mean()) if single and len(pairs) else None,
         tied=_tied(pairs) if single and len(pairs) else None,
-        entropy=float(spread.mean()) if single and len(voted) else None,
+        entropy=float(spread.mean()) if single else None,
         agreement=float(observed_agreement(pairs).mean()) if single and len(pairs) else None,
         alpha=_alpha(pairs) if single and len(pairs) else None,
         most_divided=[

@@ -10,11 +10,11 @@ import polars as pl
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.votes import long
-from dissensus.votes.ask import ITEM, Ask, find, refuse_missing, refuse_none, texts_told, votes_columns
+from dissensus.votes.ask import ITEM, Ask, find, missing_column, refuse_none, texts_told, votes_columns
 from dissensus.votes.build import from_columns, without_blanks
 from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.oddities import odd_annotators
-from dissensus.votes.source import Source, Table
+from dissensus.votes.source import Rows, Source, Table, without_blank_lines
 from dissensus.votes.table import Votes
 
 
@@ -36,17 +36,16 @@ def read(source: Source, ask: Ask) -> Votes:
     assert isinstance(source, Table)
     item = find(source, "item", ask.item, ITEM)
     if item is None:
-        raise refuse_missing(source, "item", ITEM)
+        raise missing_column(source, "item", ITEM)
     others = _annotators(source, item, ask.annotators)
-    ids, *votes = source.cells([item, *others])
+    ids, *votes = cells = source.cells([item, *others])
     names = [source.columns[at] for at in others]
     if ask.annotators is None:
         _refuse_labels(source, item, others, votes)
-    rows = np.arange(len(ids))
+    rows: Rows = range(len(ids))
     if not source.typed:
-        blank = np.logical_and.reduce([column.is_null().to_numpy() for column in (ids, *votes)])
-        rows = np.flatnonzero(~blank)
-        ids, votes = whole_numbers(ids.gather(rows)), [column.gather(rows) for column in votes]
+        (ids, *votes), rows = without_blank_lines(cells)
+        ids = whole_numbers(ids)
     refuse_twice(source, ids, rows)
     labels = without_blanks(_one_column(source, votes))
     # row by row, as one reads; a row without any vote keeps one empty cell, and so its item
@@ -108,7 +107,7 @@ def _distinct(column: pl.Series) -> set[str]:
     return set() if column.dtype.is_nested() else set(column.cast(pl.String).unique().drop_nulls().to_list())
 
 
-def refuse_twice(source: Table, ids: pl.Series, rows: np.ndarray) -> None:
+def refuse_twice(source: Table, ids: pl.Series, rows: Rows) -> None:
     """An error that names an item with two rows, if there is one."""
     twice = ids.is_duplicated()
     if twice.any() and not ids.null_count():

@@ -54,18 +54,12 @@ def test_what_is_no_ledger() -> None:
         Ledger.from_csv("a,b\n1,2\n")
 
 
-def test_a_row_in_a_sentence(ledger: Ledger, paper: Paper) -> None:
-    sentence = ledger.row("B4", "audited").sentence
-    assert sentence.startswith(
-        "B4, Every hard delivery beats soft labels at every number of votes. Published: every cell "
-    )
-    assert "(audited protocol, the best epoch, 10 seeds)" in sentence
-    assert sentence.endswith(
-        "Supported: 6 of 6 cells as claimed, 0 reversed (one-sided exact Wilcoxon, Holm over 6); "
-        "the protocol plans 6 of 12 cells."
-    )
-    nothing = judge_claims(Evidence({}), paper).row("B15", "last").sentence
-    assert "Published: CKA as published 0.033. Measured (published protocol, the last epoch): nothing." in nothing
+def test_what_was_measured_in_words(ledger: Ledger, paper: Paper) -> None:
+    """From the lowest of several cells to the highest."""
+    row = ledger.row("B4", "audited")
+    low, high = (pick(row.parts[0].cells, key=lambda cell: cell.mean).text for pick in (min, max))
+    assert row.measured == f"every cell {low} to {high} (6 cells)"
+    assert judge_claims(Evidence({}), paper).row("B15", "last").measured == "nothing"
 
 
 def test_cells_of_a_part_can_be_told_apart(ledger: Ledger) -> None:

@@ -15,7 +15,6 @@ from dissensus.experiment.claims import judge_claims
 from dissensus.experiment.papers import Cell, read_paper
 from dissensus.experiment.papers.evidence import Evidence
 
-CURVATURE = {"top_eigenvalue", "trace"}
 SCORES = ("energy", "msp", "odin", "entropy", "margin", "knn")
 EPOCHS = 200
 # what the paper does not tell, by method, with all votes

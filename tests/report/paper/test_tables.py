@@ -10,8 +10,8 @@ import pytest
 
 from dissensus.experiment.papers import Cell
 from dissensus.experiment.papers.evidence import Evidence
-from dissensus.report.paper.extras import HARD, extra_tables
-from dissensus.report.paper.measured import FEW, Subject, measured
+from dissensus.report.paper.extras import extra_tables
+from dissensus.report.paper.measured import FEW, HARD, Subject, measured
 from dissensus.report.paper.tables import LAYOUTS, other_readings, paper_table, paper_tables
 from dissensus.report.paper.text import text_table
 from dissensus.report.tables import number

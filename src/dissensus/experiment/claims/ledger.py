@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from dissensus.base.errors import InputError, StoreError, unknown
 from dissensus.base.files import written_whole
-from dissensus.base.words import many
 from dissensus.experiment.claims.claim import metric_title
 
 Verdict = Literal["supported", "contradicted", "undecided"]
@@ -142,30 +141,10 @@ class Row:
         return any(cell.seeds for part in self.deciding for cell in part.cells)
 
     @property
-    def published(self) -> str:
-        """What the paper has, in the parts that count; where there it has nothing, what it has beside them."""
-        for parts in (self.deciding, self.parts):
-            told = [f"{part.part} {text}" for part in parts if (text := _span(part, "published"))]
-            if told:
-                return "; ".join(told)
-        return "no number"
-
-    @property
     def measured(self) -> str:
         """The means of the parts that count, with intervals."""
-        told = [f"{part.part} {text}" for part in self.deciding if (text := _span(part, "text"))]
+        told = [f"{part.part} {text}" for part in self.deciding if (text := _span(part))]
         return "; ".join(told) or "nothing"
-
-    @property
-    def sentence(self) -> str:
-        """The whole row: what was published, what was measured on how many seeds and how, the verdict and why."""
-        epoch = "the last epoch" if self.checkpoint == "last" else "the best epoch"
-        seeds = f", {many(self.seeds, 'seed')}" if self.seeds else ""
-        return (
-            f"{self.claim}, {self.title}. Published: {self.published}. "
-            f"Measured ({self.protocol} protocol, {epoch}{seeds}): {self.measured}. "
-            f"{self.verdict.capitalize()}: {self.reason}."
-        )
 
 
 @dataclass(frozen=True)
@@ -218,13 +197,12 @@ _OF_CELL = [field.name for field in fields(Measured)]
 _COLUMNS = ["paper", *_OF_ROW, *_OF_PART, *(name if name != "verdict" else "cell_verdict" for name in _OF_CELL)]
 
 
-def _span(part: Judged, what: Literal["published", "text"]) -> str:
+def _span(part: Judged) -> str:
     """Metric by metric: one cell's, or from the lowest to the highest of several."""
     by_metric: dict[str, list[tuple[float, str]]] = {}
     for cell in part.cells:
-        text = getattr(cell, what)
-        if text:
-            by_metric.setdefault(cell.metric, []).append((_number(text), text))
+        if cell.text:
+            by_metric.setdefault(cell.metric, []).append((_number(cell.text), cell.text))
     told = {metric: _lowest_to_highest(cells) for metric, cells in by_metric.items()}
     if len({cell.metric for cell in part.cells}) < 2:
         return "".join(told.values())

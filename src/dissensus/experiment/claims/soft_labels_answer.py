@@ -11,7 +11,7 @@ from dissensus.experiment.claims.decide import combined
 from dissensus.experiment.claims.enough import Enough, votes_enough
 from dissensus.experiment.claims.guard import lead
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Ledger, Row
-from dissensus.experiment.papers import Evidence, read_paper
+from dissensus.experiment.papers import Evidence, Experiment, read_paper
 
 MEANS = ("mean-paper", "mean-fine-tuned", "mean-frozen")  # the first that was run is spoken of
 
@@ -105,10 +105,14 @@ def _few(rows: Sequence[Row]) -> str:
     return f"with 2 to 50 votes {where}{against}: {span} in {len(cells)} cells (A4, Holm over the ten of each set)"
 
 
+def swept() -> list[Experiment]:
+    """The paper's sweep over numbers of votes: the same on each of its data sets."""
+    return [one for one in read_paper("soft-labels").experiments if one.name == "votes"]
+
+
 def enough_of(evidence: Evidence, method: str, protocols: Sequence[str]) -> list[Enough]:
     """By metric, how many votes are enough with a method, on average over these protocols."""
-    swept = next(one for one in read_paper("soft-labels").experiments if one.name == "votes")
-    numbers = [votes for votes in swept.votes if votes != "all"]
+    numbers = [votes for votes in swept()[0].votes if votes != "all"]
     margins = read_claims("soft-labels").enough.items()
     return [
         votes_enough(evidence, metric, margin, protocols=protocols, method=method, votes=numbers)
@@ -120,21 +124,19 @@ def learned(evidence: Evidence) -> list[str]:
     """The protocols of the sweep whose model has learned enough to tell how many votes it needs."""
     guard = read_claims("soft-labels")["A6"].guard
     assert guard is not None
-    swept = [one.protocol for one in read_paper("soft-labels").experiments if one.name == "votes"]
-    leads = {name: lead(guard, name, "best", evidence) for name in swept}
+    leads = {one.protocol: lead(guard, one.protocol, "best", evidence) for one in swept()}
     return [name for name, value in leads.items() if value is not None and value >= guard.by]
 
 
 def left_out(evidence: Evidence) -> list[str]:
     """The protocols of the sweep that were run, and whose model has not."""
-    swept = [one.protocol for one in read_paper("soft-labels").experiments if one.name == "votes"]
-    run = {cell.protocol for cell in evidence.runs.values()}
-    return [name for name in swept if name in run and name not in learned(evidence)]
+    run, kept = {cell.protocol for cell in evidence.runs.values()}, learned(evidence)
+    return [one.protocol for one in swept() if one.protocol in run and one.protocol not in kept]
 
 
 def enough_by_set(evidence: Evidence) -> list[tuple[str, str, list[Enough]]]:
     """For each data set of the sweep whose model has learned enough, by method, how many votes are enough."""
-    methods = next(one for one in read_paper("soft-labels").experiments if one.name == "votes").methods
+    methods = swept()[0].methods
     return [(name, method, enough_of(evidence, method, [name])) for name in learned(evidence) for method in methods]
 
 

@@ -19,12 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.experiment.papers.experiments import Cell, Votes
+from dissensus.records import Slice
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers.paper import Paper
 
 Checkpoint = Literal["best", "last", ""]  # none where the whole run is meant
-Slice = Literal["all", "disputed"]  # the items, or the tenth of them with most disagreement
 Where = Literal["evaluation", "training"]  # on which items of the run
 
 History = Mapping[str, NDArray[np.float64]]

@@ -24,8 +24,9 @@ import numpy as np
 
 from dissensus.base.errors import InputError, StoreError
 from dissensus.base.files import written_whole
-from dissensus.experiment.papers.evidence import Checkpoint, Curve, Evidence, Finding, Line, Slice, Where
+from dissensus.experiment.papers.evidence import Checkpoint, Curve, Evidence, Finding, Line, Where
 from dissensus.experiment.papers.experiments import Cell
+from dissensus.records import Slice
 
 FILES = RUNS, NUMBERS, HISTORY, CURVES = "runs.csv", "numbers.csv.gz", "history.csv.gz", "curves.csv.gz"
 ABOUT = ("data", "model", "version", "commit", "torch", "device", "precision", "seconds")

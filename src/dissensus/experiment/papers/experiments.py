@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dissensus.base.errors import InputError
+from dissensus.base.words import run_in_words
 from dissensus.delivery import METHODS
 from dissensus.experiment.papers.keys import check_keys, check_known, check_lists
 
@@ -50,6 +51,16 @@ class Cell:
         """Those of the plan: one for everything, but for a run with another batch order and other labels."""
         moved = self.seed + self.reorder
         return {"split": self.seed, "init": self.seed, "order": moved, "delivery": moved}
+
+    @property
+    def words(self) -> str:
+        """As a person knows it.
+
+        >>> Cell("published", "sls", 5, 1, seed=3).words, Cell("published", "sls", "all", 10, 0, reorder=500).words
+        ('sls, 5 votes, seed 3 (published)', 'sls, held for 10 epochs, seed 0, reordered (published)')
+        """
+        known = self.method, self.votes, self.hold, self.seed
+        return run_in_words(*known, reordered=self.reorder > 0, protocol=self.protocol)
 
 
 @dataclass(frozen=True)

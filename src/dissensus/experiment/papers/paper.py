@@ -26,7 +26,6 @@ class Paper:
     arxiv: str
     data: str  # "" where each protocol names its own
     places: Mapping[str, str]  # tables and figures -> titles
-    slices: Mapping[str, str]
     published: Published
     protocols: Mapping[str, Protocol]
     diagnostics: Mapping[str, str]  # name -> what it is
@@ -129,7 +128,6 @@ def parse_paper(text: str) -> Paper:
         **{key: told[key] for key in plain},
         data=data,
         places=titles,
-        slices=slices,
         published=numbers,
         protocols=protocols,
         diagnostics=diagnostics,

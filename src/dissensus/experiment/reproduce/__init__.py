@@ -5,6 +5,7 @@
 ``plans``        trainings of the paper as plans of a store
 ``look``         what is looked for in a model, right after its training
 ``lines``        models that wait for the one at the other end of a line
+``partners``     which trainings are set against which
 ``compared``     runs that are compared from what both kept
 ``standing``     what is done and what is left, and how long that takes
 ``reproduction`` all of it together, and making what is left

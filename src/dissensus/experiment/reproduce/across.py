@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
-from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dissensus.diagnostics.cam_stability import cam_stability
 from dissensus.diagnostics.findings import estimated
-from dissensus.diagnostics.shared_items import shared_items
 from dissensus.diagnostics.similarity import debiased_cka, linear_cka
 from dissensus.evaluation import human_shares
+from dissensus.experiment.pairs import Indices, on_shared_items
 from dissensus.experiment.papers import Cell, Finding
-from dissensus.experiment.reproduce.partners import by_method, share_enough
+from dissensus.experiment.reproduce.partners import by_method
 from dissensus.metrics import most_disputed
-from dissensus.records import Slice, StoredRun
-from dissensus.records.record import Checkpoint
-
-Indices = NDArray[np.int64]
+from dissensus.records import CHECKPOINTS, Checkpoint, Slice, StoredRun
 
 
 def across_seeds(runs: Mapping[Cell, StoredRun]) -> Iterator[Finding]:
     """Of each pair of seeds, on the items that are in both evaluation splits: neither model was trained on those."""
     kept = (cell for cell, run in runs.items() if "best_features" in run.predictions or "best_maps" in run.predictions)
     for cells in by_method(kept):
-        for run, other in combinations([runs[cell] for cell in cells], 2):
-            ids = run.predictions["ids"], other.predictions["ids"]
-            if share_enough(*ids):
-                here, there = shared_items(*ids)
-                for checkpoint in get_args(Checkpoint):
-                    yield from _representations(run, other, here, there, checkpoint)
-                    yield from _maps(run, other, here, there, checkpoint)
+        for run, other, here, there in on_shared_items(runs[cell] for cell in cells):
+            for checkpoint in CHECKPOINTS:
+                yield from _representations(run, other, here, there, checkpoint)
+                yield from _maps(run, other, here, there, checkpoint)
 
 
 def _representations(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,13 +18,11 @@ from dissensus.experiment.reproduce.yardsticks import YARDSTICK, entropy_gaps, y
 from dissensus.experiment.subject import dynamics_of
 from dissensus.metrics import entropy, smooth_reliability
 from dissensus.metrics.calibration import equal_mass
-from dissensus.records import Diagnosis, StoredRun
-from dissensus.records.record import Checkpoint
+from dissensus.records import CHECKPOINTS, Checkpoint, Diagnosis, StoredRun
 
 if TYPE_CHECKING:
     from dissensus.experiment.reproduce.reproduction import Reproduction
 
-CHECKPOINTS: tuple[Checkpoint, ...] = get_args(Checkpoint)
 GRID = 101  # points of a smooth reliability diagram
 BINS = 10  # of items by their entropy
 LEFT_OUT = "seconds"  # of a history: no two machines agree on it

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.datasets import Dataset
-from dissensus.diagnostics.sparse_target import Relation, sparse_target
+from dissensus.diagnostics.sparse_target import sparse_target
+from dissensus.experiment.pairs import relations_of
 from dissensus.experiment.papers import Cell, Curve, Finding, Line, Paper
-from dissensus.experiment.papers.evidence import Slice, Where
+from dissensus.experiment.papers.evidence import Where
 from dissensus.experiment.parts import given_votes, parts, sparse_targets
 from dissensus.experiment.reproduce.partners import soft_partner
 from dissensus.experiment.reproduce.plans import TEST
 from dissensus.metrics import soft_nll, softmax
-from dissensus.records import StoredRun
-from dissensus.records.record import Checkpoint
+from dissensus.records import CHECKPOINTS, Checkpoint, StoredRun
 
 Rows = NDArray[np.floating]
 
@@ -35,7 +34,7 @@ class Gains:
         if partner is None or partner not in runs:
             return
         run, soft = runs[cell], runs[partner]
-        for checkpoint in get_args(Checkpoint):
+        for checkpoint in CHECKPOINTS:
             yield from self._on_evaluation_items(cell, run, soft, checkpoint)
             yield from self._on_training_items(cell, run, soft, checkpoint)
 
@@ -78,14 +77,7 @@ def _related(
     if not all(np.isfinite(one).all() for one in logits):
         return  # one of the two diverged
     theirs, ours = (soft_nll(softmax(one.astype(np.float64)), full) for one in logits)
-    found = sparse_target(sparse, full, theirs - ours)
-    told: list[tuple[str, Slice, Relation]] = [
-        ("js", "all", found.js),
-        ("js", "disputed", found.js_disputed),
-        ("l1", "all", found.l1),
-        ("l1", "disputed", found.l1_disputed),
-    ]
-    for distance, part, relation in told:
+    for distance, part, relation in relations_of(sparse_target(sparse, full, theirs - ours)):
         for name, one in (
             (f"{distance}_gain", relation.plain),
             (f"{distance}_gain_given_entropy", relation.given_entropy),

@@ -81,6 +81,10 @@ class Line:
     second: Cell
 
     @property
+    def ends(self) -> tuple[Cell, Cell]:
+        return self.first, self.second
+
+    @property
     def within(self) -> bool:
         """Two runs of one method: what a line between methods is compared with."""
         return self.first.method == self.second.method
@@ -111,7 +115,7 @@ def _joined(a: Cell, b: Cell) -> bool:
 
 def drawn(line: Line, plans: Mapping[Cell, Plan], store: RunStore, recorded: Evidence) -> bool:
     """Whether its numbers are there, with either of its runs, or in results."""
-    names = [plans[cell].name for cell in (line.first, line.second)]
+    names = [plans[cell].name for cell in line.ends]
     if any(one.name == "barrier" and one.other == names[1] for one in recorded.of(names[0])):
         return True
     return all(name in store for name in names) and any(
@@ -126,7 +130,6 @@ def joined(cells: Iterable[Cell], paper: Paper) -> list[Cell]:
     given = dict.fromkeys(cells)
     near = {(cell.protocol, cell.seed) for cell in given}
     for line in lines_of(paper.cells(), paper):
-        ends = (line.first, line.second)
-        if (line.first.protocol, line.first.seed) in near and any(cell in given for cell in ends):
-            given |= dict.fromkeys(ends)
+        if (line.first.protocol, line.first.seed) in near and any(cell in given for cell in line.ends):
+            given |= dict.fromkeys(line.ends)
     return list(given)

@@ -141,7 +141,7 @@ def looks_of(plans: Mapping[Cell, Plan], paper: Paper, effort: Effort, models: M
     """By run, what is looked for in it, of all trainings of a paper; runs in which nothing is are left out."""
     leading: dict[Cell, list[Line]] = {}
     for line in lines_of(plans, paper):
-        for cell in (line.first, line.second):
+        for cell in line.ends:
             leading.setdefault(cell, []).append(line)
     looks = {}
     for cell, plan in plans.items():

@@ -6,12 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from dissensus.datasets import Dataset
 from dissensus.delivery import is_hard
-from dissensus.diagnostics.similarity import LEAST_ITEMS
+from dissensus.experiment.pairs import share_enough
 from dissensus.experiment.papers import Cell
 from dissensus.experiment.parts import Positions, parts
 from dissensus.experiment.plan import Plan
@@ -45,15 +42,6 @@ def soft_partner(cell: Cell) -> Cell | None:
     (None, None)
     """
     return replace(cell, method=SOFT) if cell.votes != "all" and is_hard(cell.method) else None
-
-
-def share_enough(first: ArrayLike, second: ArrayLike) -> bool:
-    """Whether two lists of evaluation items have so many in common that models can be compared on them.
-
-    >>> share_enough(["a", "b", "c", "d"], ["d", "c", "b", "a"]), share_enough(["a", "b", "c", "d"], ["a", "b", "c"])
-    (True, False)
-    """
-    return len(np.intersect1d(first, second)) >= LEAST_ITEMS
 
 
 def comparable_on(data: Dataset) -> Comparable:

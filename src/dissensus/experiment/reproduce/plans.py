@@ -9,14 +9,14 @@ from dissensus.datasets import Dataset
 from dissensus.experiment.papers import Cell, Paper
 from dissensus.experiment.plan import Plan, described, versions
 from dissensus.experiment.reproduce.setting import Setting
-from dissensus.experiment.seen import chosen
+from dissensus.experiment.seen import model_part
 
 TEST = 0.2  # of the items are evaluated
 
 
 def plans_of(cells: Iterable[Cell], paper: Paper, setting: Setting, data: Dataset) -> dict[Cell, Plan]:
     """A plan for each training, in their order."""
-    model = chosen(setting.defaults.model, {}, data, setting.source.encoder)
+    model = model_part(setting.defaults.model, {}, data, setting.source.encoder)
     shared: dict[str, Any] = {
         "data": described(data),
         "model": model.model_dump(),

@@ -9,7 +9,6 @@ from itertools import groupby
 
 from dissensus.base.arrays import Labels
 from dissensus.base.errors import InputError
-from dissensus.base.words import run_in_words
 from dissensus.datasets import Dataset
 from dissensus.experiment.chosen import refuse_unknown
 from dissensus.experiment.events import Event, Progress
@@ -20,7 +19,7 @@ from dissensus.experiment.reproduce.look import Look, looks_of
 from dissensus.experiment.reproduce.partners import Comparable, comparable_on
 from dissensus.experiment.reproduce.plans import plans_of
 from dissensus.experiment.reproduce.setting import Setting
-from dissensus.experiment.reproduce.standing import Left, Standing, Times, diverged_of, standing, times
+from dissensus.experiment.reproduce.standing import Left, Standing, diverged_of, standing, times
 from dissensus.experiment.sweep import Outcome, Say, compare
 from dissensus.records import RunStore, StoredRun
 
@@ -118,12 +117,9 @@ class Reproduction:
         plans = {cell: self.plans[cell] for cell in cells}
         return standing(plans, self.looks, self.paper, self.store, self.recorded(), self.comparable)
 
-    def times(self, now: Standing) -> Times:
-        return times(now, self.store)
-
     def left(self, now: Standing) -> Left:
         """How long what is left takes."""
-        known = self.times(now)
+        known = times(now, self.store)
         seconds, looks = known.left(now)
         return Left(seconds, looks, len(now.left) if seconds is None else 0, known.source)
 
@@ -144,7 +140,7 @@ class Reproduction:
         """
         for cell, why in now.again.items():
             if say is not None:
-                say(f"{name_of(cell)} is made again: {why}")
+                say(f"{cell.words} is made again: {why}")
             if (name := now.plans[cell].name) in self.store:  # else only results tell of it
                 self.store.remove(name)
         later = set(self._postponed(now, budget))
@@ -180,9 +176,9 @@ class Reproduction:
         if not kept:
             return
         waiting, recorded = set(), self.recorded()
-        ends = lines_of(self.plans.keys() - diverged_of(self.plans, self.store, recorded), self.paper)
-        for line in ends:
-            names = {self.plans[cell].name for cell in (line.first, line.second)}
+        whole = self.plans.keys() - diverged_of(self.plans, self.store, recorded)
+        for line in lines_of(whole, self.paper):
+            names = {self.plans[cell].name for cell in line.ends}
             if names & kept and not drawn(line, self.plans, self.store, recorded):
                 waiting |= names
         for run in kept - waiting:
@@ -190,10 +186,10 @@ class Reproduction:
 
     def _postponed(self, now: Standing, budget: float | None) -> Iterator[Cell]:
         """Trainings at the ends of lines that would not all be done in time, though they would be in another call."""
-        known = self.times(now)
+        known = times(now, self.store)
         if budget is None or known.training is None:
             return
-        ends = {cell for line in lines_of(now.plans, self.paper) for cell in (line.first, line.second)}
+        ends = {cell for line in lines_of(now.plans, self.paper) for cell in line.ends}
         spent = 0.0
         for (_, together), cells in groupby(now.left, key=lambda cell: (cell.seed, cell in ends)):
             group = list(cells)
@@ -210,21 +206,11 @@ class Reproduction:
         return self.planned.joined(collect(self))
 
 
-def name_of(cell: Cell) -> str:
-    """A training as a person knows it.
-
-    >>> name_of(Cell("published", "sls", 5, 1, seed=3)), name_of(Cell("published", "sls", "all", 10, 0, reorder=500))
-    ('sls, 5 votes, seed 3 (published)', 'sls, held for 10 epochs, seed 0, reordered (published)')
-    """
-    known = cell.method, cell.votes, cell.hold, cell.seed
-    return run_in_words(*known, reordered=cell.reorder > 0, protocol=cell.protocol)
-
-
 def _in_order(cells: Iterable[Cell], paper: Paper) -> list[Cell]:
     """Those first that lie at the ends of lines, so that they go side by side; then those whose seeds are compared with
     one another, so that one store has them all; then the others. Each seed by seed.
     """
     listed = list(cells)
-    ends = {cell for line in lines_of(listed, paper) for cell in (line.first, line.second)}
+    ends = {cell for line in lines_of(listed, paper) for cell in line.ends}
     over_seeds = {cell for cell in listed if {"cka", "gradcam"} & paper.diagnostics_of(cell).keys()}
     return sorted(listed, key=lambda cell: (cell not in ends, cell not in over_seeds | ends, cell.seed))

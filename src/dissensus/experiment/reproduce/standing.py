@@ -57,13 +57,11 @@ def standing(
     wanted, plans = plans, {cell: plan for cell, plan in plans.items() if cell not in diverged}
     stored = {cell for cell, plan in plans.items() if plan.name in store}
     there = {cell: plan.name for cell, plan in plans.items() if cell in stored or plan.name in recorded.runs}
-    again: dict[Cell, str] = {}
-    for cell, name in there.items():
-        if (look := looks.get(name)) is not None:
-            numbers = (one for one in recorded.of(name) if one.checkpoint == "best")
-            lost = look.lacks(store.read(name)) if cell in stored else look.lacks_numbers(numbers)
-            if lost:
-                again[cell] = f"it was made without {', '.join(lost)}"
+    again = {
+        cell: f"it was made without {', '.join(lost)}"
+        for cell, name in there.items()
+        if (look := looks.get(name)) is not None and (lost := _lacks(look, name, store, recorded))
+    }
     models = Models.beside(store)
     lines = lines_of(plans, paper)
     whole = {line for line in lines if drawn(line, plans, store, recorded)}
@@ -73,7 +71,7 @@ def standing(
     while len(again) > known:  # a model that is made again is another one, so its lines to others are drawn again too
         known = len(again)
         for line in lines:
-            ends = {line.first, line.second}
+            ends = set(line.ends)
             if line in whole and not ends & again.keys():
                 continue
             for cell in ends & there.keys():
@@ -93,6 +91,13 @@ def standing(
     return Standing(
         wanted, looks, done | diverged, again, (done - stored) | told, frozenset(waiting & (done - stored)), diverged
     )
+
+
+def _lacks(look: Look, run: str, store: RunStore, recorded: Evidence) -> list[str]:
+    """What should have been found in a run and was not, as the store tells, or else results."""
+    if run in store:
+        return look.lacks(store.read(run))
+    return look.lacks_numbers(one for one in recorded.of(run) if one.checkpoint == "best")
 
 
 def diverged_of(plans: Mapping[Cell, Plan], store: RunStore, recorded: Evidence) -> frozenset[Cell]:

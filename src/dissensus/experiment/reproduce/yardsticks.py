@@ -5,15 +5,13 @@ people disagree.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import get_args
 
 import numpy as np
 
 from dissensus.evaluation import human_shares, plain_probs, tempered_probs
 from dissensus.experiment.papers import Finding
 from dissensus.metrics import METRICS, ceiling, corrected_ceiling, entropy_gap, most_disputed
-from dissensus.records import StoredRun
-from dissensus.records.record import Checkpoint
+from dissensus.records import CHECKPOINTS, StoredRun
 
 YARDSTICK = "soft"  # the method whose runs yardsticks are told with: all methods of a seed have the same items
 OF = ("kl", "js_distance", "soft_nll", "soft_brier", "entropy_correlation", "entropy_correlation_pearson", "accuracy")
@@ -52,7 +50,7 @@ def entropy_gaps(run: StoredRun) -> Iterator[Finding]:
     """
     human = human_shares(run)
     disputed = most_disputed(human)
-    for checkpoint in get_args(Checkpoint):
+    for checkpoint in CHECKPOINTS:
         if np.isfinite(run.predictions[f"{checkpoint}_logits"]).all():
             for tempered, probs_of in ((False, plain_probs), (True, tempered_probs)):
                 gap = entropy_gap(probs_of(run, checkpoint)[disputed], human[disputed])

@@ -94,12 +94,8 @@ def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
     for condition in CONDITIONS:
         yield f"{data}: with {condition} votes {claims_told(here, f'{condition} votes')}."
     worth = here["soft labels", "careful", "as many", "kl", False]
-    words = {
-        -1: "worth more than",
-        1: "worth less than",
-        0: "worth as much as" if worth.same else "not shown to differ from",
-    }
-    yield f"{data}: careful votes are {words[worth.side]} as many of the crowd."
+    told = worth.said("worth more than", "worth less than", "worth as much as", "not shown to differ from")
+    yield f"{data}: careful votes are {told} as many of the crowd."
     for claim, metric in (("S1", "kl"), ("S2", "entropy_correlation")):
         change = here[GAINS, "careful", "as many", metric, False]
         told = "changes" if change.side else "leaves" if change.same else "is not shown to change or leave"
@@ -117,8 +113,8 @@ def plain(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _learn(one: Finding) -> str:
-    words = {-1: "more of the crowd", 1: "less of the crowd", 0: "as much" if one.same else "neither more nor less"}
-    return f"models learn {words[one.side]} from careful votes"
+    much = one.said("more of the crowd", "less of the crowd", "as much", "neither more nor less")
+    return f"models learn {much} from careful votes"
 
 
 STUDY = Study(

@@ -23,12 +23,10 @@ from dissensus.experiment.studies.finding import BEYOND_CLASS, Contrast, Finding
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
 from dissensus.metrics import accuracy, excess_aurc, risk_coverage, soft_risk_coverage
-from dissensus.records import StoredRun
-from dissensus.records.record import Checkpoint
+from dissensus.records import CHECKPOINTS, StoredRun
 
 COVERAGES = tuple(share / 10 for share in range(1, 11))
 JUDGED = ("soft_aurc", "aurc", "excess_aurc")
-CHECKPOINTS: tuple[Checkpoint, ...] = ("best", "last")
 
 
 def coverage(runs: Iterable[StoredRun]) -> list[Score]:
@@ -92,17 +90,16 @@ def _whole(scores: Scores) -> Scores:
 def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
     here = {(one.second, one.metric): one for one in findings if one.data == data}
     soft, plain, order = (here["majority", metric] for metric in JUDGED)
-    unsure = "as safe as" if soft.same else "neither safer nor less safe, for certain, than"
-    words = {-1: "safer than", 1: "less safe than", 0: unsure}
+    safe = soft.said("safer than", "less safe than", "as safe as", "neither safer nor less safe, for certain, than")
     spread = f"{soft.difference:+.4f} [{soft.low:+.4f}, {soft.high:+.4f}]"
     beside = (
         f"area of soft risk {soft.first_mean:.3f}, {spread}, of risk {plain.first_mean:.3f}, {plain.difference:+.4f}"
     )
     why = f"; {soft.doubt}" if soft.doubt else ""
-    yield f"{data}: soft labels make answers {words[soft.side]} majority labels ({beside}{why})."
-    words = {-1: "better", 1: "worse", 0: "equally good" if order.same else "neither better nor worse for certain"}
+    yield f"{data}: soft labels make answers {safe} majority labels ({beside}{why})."
+    good = order.said("better", "worse", "equally good", "neither better nor worse for certain")
     spread = f"{order.difference:+.4f} [{order.low:+.4f}, {order.high:+.4f}]"
-    yield f"{data}: the order of items is {words[order.side]} (excess area {spread})."
+    yield f"{data}: the order of items is {good} (excess area {spread})."
 
 
 def plain(findings: Sequence[Finding]) -> Iterator[str]:
@@ -115,12 +112,8 @@ def plain(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _contradicted(one: Finding) -> str:
-    words = {
-        -1: "less often",
-        1: "more often",
-        0: "equally often" if one.same else "neither more nor less, for certain,",
-    }
-    return f"people contradict it {words[one.side]} with soft than with majority labels"
+    often = one.said("less often", "more often", "equally often", "neither more nor less, for certain,")
+    return f"people contradict it {often} with soft than with majority labels"
 
 
 def _percent(one: Finding) -> str:
@@ -129,8 +122,8 @@ def _percent(one: Finding) -> str:
 
 
 def _ordered(one: Finding) -> str:
-    words = {-1: "better", 1: "worse", 0: "equally well" if one.same else "neither better nor worse for certain"}
-    return f"soft labels tell hard items from easy ones {words[one.side]}"
+    well = one.said("better", "worse", "equally well", "neither better nor worse for certain")
+    return f"soft labels tell hard items from easy ones {well}"
 
 
 STUDY = Study(

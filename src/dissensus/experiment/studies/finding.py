@@ -92,6 +92,10 @@ class Finding:
     def same(self) -> bool:
         return self.word == "same" or self.word.endswith("within the margin")
 
+    def said(self, lower: str, higher: str, same: str, unsure: str) -> str:
+        """Of these words those that fit the first arm: it is lower, higher, the same, or nothing of that was shown."""
+        return {-1: lower, 1: higher}.get(self.side, same if self.same else unsure)
+
     def __str__(self) -> str:
         """
         >>> told = decide([Contrast("mine", "votes", "five", "all", np.arange(8.0) + 1.1, np.arange(8.0))], "kl")

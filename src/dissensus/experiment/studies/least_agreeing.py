@@ -141,18 +141,14 @@ def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
     here = by_place(findings, data)
     for condition in CONDITIONS:
         yield f"{data}: {TOLD[condition]} {claims_told(here, f'votes of {condition}')}."
-    for claim, metric, better in (("S1", "kl", -1), ("S2", "entropy_correlation", 1)):
+    ways = {"S1": ("kl", "strengthens", "weakens"), "S2": ("entropy_correlation", "weakens", "strengthens")}
+    for claim, (metric, lower, higher) in ways.items():
         change = here[GAINS, "least agreeing", "at random", metric, False]
-        words = {better: "strengthens", -better: "weakens", 0: "leaves" if change.same else "is not shown to change"}
-        yield f"{data}: to remove the least agreeing {words[change.side]} {claim}."
+        told = change.said(lower, higher, "leaves", "is not shown to change")
+        yield f"{data}: to remove the least agreeing {told} {claim}."
     for method in METHODS:
         change = here[f"{method} labels", "least agreeing", "at random", "kl", False]
-        words = {
-            -1: "helps",
-            1: "hurts",
-            0: "makes no difference to" if change.same else "is not shown to help or hurt",
-        }
-        yield f"{data}: to remove the least agreeing {words[change.side]} {method} labels on KL."
+        yield f"{data}: to remove the least agreeing {_helps(change)} {method} labels on KL."
 
 
 def _annotators(votes: Votes) -> NDArray[np.int32]:
@@ -174,8 +170,11 @@ def plain(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _helped(one: Finding) -> str:
-    words = {-1: "helps", 1: "hurts", 0: "makes no difference to" if one.same else "is not shown to help or hurt"}
-    return f"it {words[one.side]} {one.question} as predictions of everybody"
+    return f"it {_helps(one)} {one.question} as predictions of everybody"
+
+
+def _helps(one: Finding) -> str:
+    return one.said("helps", "hurts", "makes no difference to", "is not shown to help or hurt")
 
 
 STUDY = Study(

@@ -162,12 +162,8 @@ def plain(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _against_soft(one: Finding) -> str:
-    words = {
-        -1: "nearer to people than",
-        1: "farther from people than",
-        0: "as near to people as" if one.same else "not told from",
-    }
-    return f"{one.first} is {words[one.side]} soft labels"
+    near = one.said("nearer to people than", "farther from people than", "as near to people as", "not told from")
+    return f"{one.first} is {near} soft labels"
 
 
 STUDY = Study("real-sparsity", "Are few real votes like few that are drawn from many?", make, _contrasts, _told, plain)

@@ -20,6 +20,7 @@ from dissensus.experiment.parts import Parts, aim_of, parts, reference_labels
 from dissensus.experiment.studies.finding import BEYOND_CLASS, BEYOND_SHARES
 from dissensus.experiment.studies.score import Score
 from dissensus.metrics import METRICS, fit_temperature, softmax
+from dissensus.records import CHECKPOINTS
 from dissensus.training import Recipe
 from dissensus.votes import Votes
 
@@ -46,7 +47,6 @@ QUICK: dict[str, dict[str, Any]] = {
     "fine-tuned": {"precision": "tf32"},
 }
 TEST, SELECT = 0.2, 0.1  # shares of the items, as in the audited protocol
-CHECKPOINTS = ("best", "last")
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ def setting(
     **recipe: Any,
 ) -> Setting:
     """A model of these data with the recipe that a comparison would give it, but for what is said here or quicker."""
-    from dissensus.experiment.seen import chosen
+    from dissensus.experiment.seen import model_part
 
     given = {**defaults_for(data.name, data, model).recipe, **QUICK.get(model, {}), **recipe}
-    return Setting(chosen(model, options or {}, data, encoder), Recipe(**given), encoder)
+    return Setting(model_part(model, options or {}, data, encoder), Recipe(**given), encoder)
 
 
 @dataclass(frozen=True)

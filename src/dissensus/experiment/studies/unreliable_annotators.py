@@ -121,7 +121,7 @@ def _told(data: str, findings: Sequence[Finding]) -> Iterator[str]:
         claims = claims_told(here, f"{pool} annotators")
         yield f"{data}, {pool} annotators: {claims}; the estimate of Dawid and Skene {mends} soft labels."
     change = here[GAINS, "half noisy", "reliable", "kl", False]
-    told = {1: "takes from", -1: "adds to", 0: "leaves" if change.same else "is not shown to change"}[change.side]
+    told = change.said("adds to", "takes from", "leaves", "is not shown to change")
     yield f"{data}: noise {told} what soft labels gain on KL."
 
 
@@ -138,8 +138,8 @@ def plain(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _mended(one: Finding) -> str:
-    words = {-1: "mends", 1: "spoils", 0: "changes nothing about" if one.same else "is not told from"}
-    return f"the estimate of Dawid and Skene {words[one.side]} soft labels"
+    mends = one.said("mends", "spoils", "changes nothing about", "is not told from")
+    return f"the estimate of Dawid and Skene {mends} soft labels"
 
 
 STUDY = Study(

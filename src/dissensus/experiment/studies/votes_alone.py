@@ -57,5 +57,9 @@ def _small(finding: Finding) -> bool:
 
 
 def _much(finding: Finding) -> str:
-    unsure = "as much of the crowd as" if finding.same else "no more or less of the crowd than"
-    return {-1: "more of the crowd than", 1: "less of the crowd than", 0: unsure}[finding.side]
+    return finding.said(
+        "more of the crowd than",
+        "less of the crowd than",
+        "as much of the crowd as",
+        "no more or less of the crowd than",
+    )

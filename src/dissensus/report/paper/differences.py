@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,18 +94,17 @@ def compared(evidence: Evidence, paper: Paper, notes: Sequence[Note] = ()) -> li
 
     Runs on other data are not :meth:`comparable <dissensus.experiment.papers.Evidence.comparable>`: no gap is told.
     """
-    return list(_compared(evidence, paper, notes))
-
-
-def _compared(evidence: Evidence, paper: Paper, notes: Sequence[Note]) -> Iterator[Compared]:
     comparable = evidence.comparable(paper)
     rows = Counter(replace(address, seeds=None) for address in paper.published.numbers)
+    found = []
     for address, published in paper.published.numbers.items():
         ours = measured(evidence, Subject.of(address))
         if ours:
             explained = next((note.explains for note in notes if note.of(asdict(address))), "")
             apart = gap(ours, published) if comparable else None
-            yield Compared(address, published, ours, apart, explained, rows[replace(address, seeds=None)] > 1)
+            twice = rows[replace(address, seeds=None)] > 1
+            found.append(Compared(address, published, ours, apart, explained, twice))
+    return found
 
 
 def counted(told: Sequence[Compared]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dissensus.base.words import many, run_in_words
+from dissensus.base.words import many
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers.evidence import Evidence
@@ -29,9 +29,5 @@ def diverged_runs(evidence: Evidence) -> str:
     """
     if not evidence.diverged:
         return ""
-    names = [
-        run_in_words(one.method, one.votes, one.hold, one.seed, reordered=one.reorder > 0, protocol=one.protocol)
-        + f", in epoch {epoch}"
-        for one, epoch in evidence.diverged.items()
-    ]
+    names = [f"{cell.words}, in epoch {epoch}" for cell, epoch in evidence.diverged.items()]
     return f"{many(len(names), 'run')} diverged: {'; '.join(names)}. {RULE}"

@@ -1,8 +1,8 @@
-"""What the twelve figures have in common: means with intervals over seeds, bands, and published points."""
+"""What figures of papers have in common: panels, means with intervals over seeds, bands, and published points."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.errors import require
-from dissensus.report.figures import FAINT, HAIR, INK, Look, looks
-from dissensus.report.paper.measured import Measured
+from dissensus.report.figures import FAINT, HAIR, INK, Look, looks, sheet
+from dissensus.report.paper.measured import METHODS, Measured
 from dissensus.report.tables import number
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from dissensus.experiment.papers.evidence import Curve
 
-METHODS = ("soft", "sls", "multipass", "deterministic-control", "shuffled-sls", "majority", "label-smoothing", "mixup")
 LOOKS: Mapping[str, Look] = looks(METHODS)
 PUBLISHED = "published"
 BLACK = Look(INK, "o")
+ACROSS = 3  # panels
 ENTRY = 1.45  # inches that an entry of a legend may take
 BESIDE = -0.22  # where a published number stands, left of ours
 
@@ -35,6 +35,15 @@ class Drawn:
     figure: Figure
     alt: str
     caption: str
+
+
+def panels(number: int) -> tuple[Figure, list[Axes]]:
+    """A figure of so many small panels, three across."""
+    rows = -(-number // ACROSS)
+    figure, axes = sheet(ACROSS, 10.6, 2.7 * rows + 0.4, rows)
+    for ax in axes[number:]:
+        ax.set_visible(False)
+    return figure, axes[:number]
 
 
 @dataclass(frozen=True)
@@ -126,12 +135,10 @@ def grid(ax: Axes) -> None:
     ax.grid(axis="y", color=HAIR, lw=0.5, alpha=0.7)
 
 
-def legend(figure: Figure, ax: Axes, *, published: bool = False, more: Sequence[Any] = ()) -> None:
+def legend(figure: Figure, ax: Axes, *, published: bool = False) -> None:
     """Above all axes: what those of ``ax`` have, each once, and what the hollow diamonds are."""
     handles, names = ax.get_legend_handles_labels()
     told = dict(zip(names, handles, strict=True))
-    for handle in more:
-        told[str(handle.get_label())] = handle
     if published:
         lines = require("matplotlib.lines", extra="report")
         told[PUBLISHED] = lines.Line2D([], [], ls="", marker="D", ms=6.5, mfc="none", mec=INK, mew=1.3)

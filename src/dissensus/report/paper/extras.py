@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from dissensus.report.paper.grid import (
     title_of,
     votes_in_words,
 )
-from dissensus.report.paper.measured import Subject, difference, measured
+from dissensus.report.paper.measured import HARD, METHODS, VOTES, Subject, difference, measured
 from dissensus.report.tables import p_value
 from dissensus.stats import holm, wilcoxon
 from dissensus.stats.paired import SINGLE
@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 Parts = Mapping[str, Mapping[str, Any]]  # in words -> what it says of a subject
 
 EPOCHS: Parts = {"best epoch": {"checkpoint": "best"}, "last epoch": {"checkpoint": "last"}}
-PROTOCOLS: Parts = {"published": {"protocol": "published"}, "audited": {"protocol": "audited"}}
-HARD = ("sls", "multipass", "deterministic-control")
-METHODS = ("soft", *HARD, "shuffled-sls", "majority", "label-smoothing", "mixup")
-VOTES: tuple[int | str, ...] = (5, 10, 25, 50, "all")
+READINGS: Parts = {
+    "best epoch": {},
+    "last epoch": {"checkpoint": "last"},
+    "audited": {"protocol": "audited"},
+    "audited, last epoch": {"protocol": "audited", "checkpoint": "last"},
+}
 FROM = {"barrier": "barrier", "barrier_reset": "statistics reset", "barrier_aligned": "units aligned"}
 
 
@@ -60,8 +62,8 @@ def matrix(
     return Grid(name, title, head, kept, tuple(records), notes) if made else None
 
 
-def _of(part: str, values: tuple[Any, ...], words: Callable[[Any], str] = str) -> Parts:
-    return {words(value): {part: value} for value in values}
+def _each(methods: Iterable[str]) -> Parts:
+    return {method: {"method": method} for method in methods}
 
 
 def temperature(evidence: Evidence, metric: str, protocol: str, checkpoint: str) -> Grid | None:
@@ -102,7 +104,9 @@ def temperature(evidence: Evidence, metric: str, protocol: str, checkpoint: str)
     return Grid(name, title, ("", "", *map(votes_in_words, votes)), tuple(lines), tuple(records), notes)
 
 
-def _gains(evidence: Evidence, base: Callable[..., Subject], votes: list[int | str], tempered: bool) -> dict[Any, Any]:
+def _gains(
+    evidence: Evidence, base: Callable[..., Subject], votes: Sequence[int | str], tempered: bool
+) -> dict[Any, Any]:
     """(method, votes) -> gain over soft, its p-value, and that after Holm."""
     found = {}
     for k in votes:
@@ -130,24 +134,20 @@ def more_metrics(evidence: Evidence) -> Grid | None:
         *("label_accuracy", "smooth_ece", "debiased_ece", "entropy_correlation_pearson"),
         *("js_distance", "total_variation", "aurc"),
     )
-    lines = {"best epoch": {}, "last epoch": {"checkpoint": "last"}}
-    lines |= {"audited": {"protocol": "audited"}, "audited, last epoch": {"protocol": "audited", "checkpoint": "last"}}
     columns = {title_of(name): {"metric": name} for name in names}
     title = "More metrics, with all votes"
-    return matrix(evidence, "more-metrics", title, _of("method", METHODS), lines, columns)
+    return matrix(evidence, "more-metrics", title, _each(METHODS), READINGS, columns)
 
 
 def brier(evidence: Evidence) -> Grid | None:
     """The numbers of Figure 10."""
     names = ("brier_reliability", "brier_resolution", "brier_uncertainty")
-    lines = {"best epoch": {}, "last epoch": {"checkpoint": "last"}}
-    lines |= {"audited": {"protocol": "audited"}, "audited, last epoch": {"protocol": "audited", "checkpoint": "last"}}
     return matrix(
         evidence,
         "brier",
         "Brier decomposition, with all votes",
-        _of("method", METHODS),
-        lines,
+        _each(METHODS),
+        READINGS,
         {title_of(name): {"metric": name} for name in names},
         ("15 bins of equal mass, with the within-bin terms, so that the parts add up exactly.",),
     )
@@ -209,7 +209,7 @@ def gradient_variance(evidence: Evidence) -> Grid | None:
     )
     columns = {title_of(name): {"metric": name} for name in names}
     title = "Gradient variance and annotator entropy"
-    return matrix(evidence, "gradient-variance", title, _of("method", ("sls", "soft")), EPOCHS, columns, notes)
+    return matrix(evidence, "gradient-variance", title, _each(("sls", "soft")), EPOCHS, columns, notes)
 
 
 def barriers(evidence: Evidence) -> Grid | None:

@@ -17,7 +17,6 @@ from dissensus.report.paper.drawing import (
     BESIDE,
     BLACK,
     LOOKS,
-    METHODS,
     Drawn,
     band,
     draw_band,
@@ -30,7 +29,7 @@ from dissensus.report.paper.drawing import (
     zero,
 )
 from dissensus.report.paper.grid import title_of
-from dissensus.report.paper.measured import Measured, Subject, measured
+from dissensus.report.paper.measured import HARD, METHODS, VOTES, Measured, Subject, measured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,9 +37,7 @@ if TYPE_CHECKING:
     from dissensus.experiment.papers import Paper
     from dissensus.experiment.papers.evidence import Evidence
 
-SWEEP = ("soft", "sls", "multipass", "deterministic-control")
-HARD = SWEEP[1:]
-VOTES = (5, 10, 25, 50, "all")
+SWEEP = ("soft", *HARD)
 PROTOCOLS = ("published", "audited")
 PAIR = ("sls", "soft")
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from dissensus.experiment.papers import Address, Number, PValue
     from dissensus.experiment.papers.evidence import Evidence
 
+HARD = ("sls", "multipass", "deterministic-control")
+METHODS = ("soft", *HARD, "shuffled-sls", "majority", "label-smoothing", "mixup")
+VOTES: tuple[int | Literal["all"], ...] = (5, 10, 25, 50, "all")  # an item, in the paper's sweep
 FEW = 5  # seeds that the paper has in its sweep and in the family of hard deliveries
 TOLERANCE = 2.0  # standard errors of the difference
 EARLIER = {"epochs_earlier_to_95": "epochs_to_95", "epochs_earlier_to_best": "best_epoch"}

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from dissensus.report.paper.differences import in_words
 from dissensus.report.paper.grid import Box, Grid, Line, box, called, digits_of, record, votes_in_words
-from dissensus.report.paper.measured import FEW, Measured, Subject, few_in_words, gap, measured
+from dissensus.report.paper.measured import FEW, VOTES, Measured, Subject, few_in_words, gap, measured
 from dissensus.report.tables import number
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers import Address, Paper
     from dissensus.experiment.papers.evidence import Evidence
-
-VOTES = (5, 10, 25, 50)
 
 
 def text_table(evidence: Evidence, paper: Paper) -> Grid:
@@ -47,7 +45,7 @@ def _addresses(paper: Paper) -> list[Address]:
 def _subjects(address: Address) -> Iterator[Subject]:
     """Of a number of sparse targets, one for each number of votes: with all votes there is none."""
     if address.metric == "js_gain":
-        yield from (Subject.of(address).read(votes=votes) for votes in VOTES)
+        yield from (Subject.of(address).read(votes=votes) for votes in VOTES if votes != "all")
     else:
         yield Subject.of(address)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dissensus.base.words import listed
 from dissensus.report.figures import FAINT, sheet
-from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, draw_mean, grid, legend
+from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, draw_mean, grid, legend, panels
 from dissensus.report.paper.grid import title_of
 from dissensus.report.paper.measured import Subject, measured
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 ARMS = ("majority", "label-smoothing", "soft")
 SWEPT = ("soft", "sls", "multipass")
 METRICS = ("kl", "js_distance", "accuracy", "entropy_correlation")
-ACROSS = 3  # panels
 
 
 def learning_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
@@ -27,10 +26,9 @@ def learning_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
     shown = [name for name in paper.protocols if evidence.history(protocol=name, method="soft")]
     if not shown:
         return None
-    rows = -(-len(shown) // ACROSS)
-    figure, axes = sheet(ACROSS, 10.6, 2.7 * rows + 0.4, rows)
+    figure, axes = panels(len(shown))
     ends = []
-    for ax, protocol in zip(axes, shown, strict=False):
+    for ax, protocol in zip(axes, shown, strict=True):
         for method in ARMS:
             histories = evidence.history(protocol=protocol, method=method).values()
             found = band((told["epoch"], told["soft_nll"]) for told in histories)
@@ -42,8 +40,6 @@ def learning_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
         ax.set_title(protocol)
         ax.set_xlabel("epoch")
         grid(ax)
-    for ax in axes[len(shown) :]:
-        ax.set_visible(False)
     axes[0].set_ylabel("soft NLL")
     legend(figure, axes[0])
     return Drawn(

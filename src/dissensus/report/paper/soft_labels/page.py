@@ -13,7 +13,7 @@ from dissensus.report.output import Files, picture, render, write_files
 from dissensus.report.paper.beside import by_kind, read_beside
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.diverged import diverged_runs
-from dissensus.report.paper.grid import called, to_csv
+from dissensus.report.paper.grid import to_csv
 from dissensus.report.paper.ledger import NO_SIGN, NOTHING, SIGNS, claims_of, views_of
 from dissensus.report.paper.page import about_runs, pictures
 from dissensus.report.paper.soft_labels.figures import learning_curves, votes_curves
@@ -97,7 +97,6 @@ def write_soft_labels_page(
         "looks": looks(list(METHODS)),
         "glossary": {name: METHODS[name] for name in ("majority", "label-smoothing", "soft", "sls", "multipass")},
         "terms": TERMS,
-        "called": called,
     }
     files["index.html"] = render("paper/soft_labels/page.html.j2", content).encode()
     write_files(files, Path(folder))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.report.figures import sheet
-from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, grid, legend
+from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, grid, legend, panels
 from dissensus.report.paper.grid import Box, Grid, Line, title_of
 from dissensus.report.tables import number
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 TITLES = {"soft_aurc": "area of soft risk ↓", "aurc": "area of risk ↓", "excess_aurc": "excess area ↓"}
 SIGNS = {"higher": "▲", "lower": "▼", "same": "=", "undecided": "?"}
 ARMS = ("majority", "soft")
-ACROSS = 3  # panels
 AT = "soft risk at "
 
 
@@ -85,14 +83,13 @@ def _notes(findings: Sequence[Finding]) -> tuple[str, ...]:
 def coverage_curves(studied: Studied) -> Drawn | None:
     """How often people contradict the answers, by the share of the items that are answered; a panel a data set."""
     rows = [row for row in studied.scores if row.checkpoint == "best" and not row.tempered]
-    panels = list(dict.fromkeys((row.data, row.condition) for row in rows))
-    if not panels:
+    shown = list(dict.fromkeys((row.data, row.condition) for row in rows))
+    if not shown:
         return None
-    count = -(-len(panels) // ACROSS)
-    figure, axes = sheet(ACROSS, 10.6, 2.7 * count + 0.4, count)
+    figure, axes = panels(len(shown))
     said = []
-    for ax, panel in zip(axes, panels, strict=False):
-        here = [row for row in rows if (row.data, row.condition) == panel]
+    for ax, place in zip(axes, shown, strict=True):
+        here = [row for row in rows if (row.data, row.condition) == place]
         halves = {}
         for method in ARMS:
             found = band(_curve(row) for row in here if row.method == method)
@@ -101,13 +98,11 @@ def coverage_curves(studied: Studied) -> Drawn | None:
                 halves[method] = float(np.interp(0.5, found.x, found.mean))
         if len(halves) == len(ARMS):
             said.append(
-                f"{', '.join(panel)}: {halves['soft']:.1%} with soft, {halves['majority']:.1%} with majority labels"
+                f"{', '.join(place)}: {halves['soft']:.1%} with soft, {halves['majority']:.1%} with majority labels"
             )
-        ax.set_title(", ".join(panel))
+        ax.set_title(", ".join(place))
         ax.set_xlabel("share of the items that are answered")
         grid(ax)
-    for ax in axes[len(panels) :]:
-        ax.set_visible(False)
     axes[0].set_ylabel("answers that people contradict")
     legend(figure, axes[0])
     return Drawn(

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+from dissensus.experiment.signals import until_signal
+
+
+def test_a_signal_that_was_ignored_stays_so():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with until_signal() as came:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert not came()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_signal_in_the_midst_of_a_line_is_told_after_it():
+    """A stream is not to be written to by a handler that interrupted its writing."""
+    midst, lines = threading.Lock(), []
+
+    def say(line):
+        with midst:  # as a stream has it: whoever waits for himself waits forever
+            lines.append(line)
+
+    with until_signal(say) as came:
+        with midst:
+            signal.raise_signal(signal.SIGTERM)
+            lines.append("first")
+        assert came()
+    assert lines[0] == "first"
+    assert "stopping at the end of the epoch" in lines[1]
