@@ -9,7 +9,7 @@ from dissensus.datasets import Dataset, Texts
 from dissensus.experiment.parts import parts
 from dissensus.experiment.studies import transfer as study
 from dissensus.experiment.studies.score import Score
-from dissensus.experiment.studies.trial import SELECT, TEST, setting, trial
+from dissensus.experiment.studies.trial import SELECT, TEST, Asked, setting, trials
 from dissensus.models import MLP
 from dissensus.votes import Votes
 
@@ -39,7 +39,7 @@ def test_two_trainings_for_every_start(small, other):
 def test_before_a_second_training_a_model_says_what_the_first_one_taught(small):
     """Carried over to its own data set, an untrained model predicts as the best epoch of the first training did."""
     here = replace(small.how, recipe=replace(small.how.recipe, **study.scale(small.data, 0)))
-    first = trial(small.data, small.data.votes, "soft", 0, here)
+    (first,) = trials([Asked(small.data, small.data.votes, "soft", 0, here)])
     make = study.carried(small.how.make(small.data), first.state, head=True)
     said = study.untrained(small.data, study.one_vote(small.data.votes, 0), 0, here, make)
     np.testing.assert_allclose(said.logits["last"], first.logits["best"], rtol=1e-5, atol=1e-6)

@@ -5,10 +5,23 @@ import pytest
 
 from dissensus.delivery import MajorityVote
 from dissensus.experiment.parts import parts
-from dissensus.experiment.studies.trial import MEASURED, SELECT, TEST, People, measured, trial
+from dissensus.experiment.studies.trial import MEASURED, SELECT, TEST, Asked, People, measured, trials
 from dissensus.metrics import METRICS, fit_temperature, softmax
 from dissensus.training import fit
 from dissensus.votes import Votes
+
+
+def trial(*asked):
+    return trials([Asked(*asked)])[0]
+
+
+def test_several_are_what_each_is_alone_and_in_the_order_of_asking(small):
+    asked = [Asked(small.data, small.data.votes, method, seed, small.how) for method, seed in (("sls", 1), ("soft", 0))]
+    for one, said in zip(asked, trials(asked), strict=True):
+        (alone,) = trials([one])
+        np.testing.assert_array_equal(said.logits["best"], alone.logits["best"])
+        np.testing.assert_array_equal(said.split.evaluation, alone.split.evaluation)
+    assert trials([]) == []
 
 
 def test_a_trial_is_the_training_of_a_plan(small):

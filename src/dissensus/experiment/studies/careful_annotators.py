@@ -33,6 +33,7 @@ epoch). For each kind of judges:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from dissensus.datasets import Dataset, experts_and_crowd
 from dissensus.experiment.studies.arms import GAINS, METHODS, Arms
@@ -41,7 +42,7 @@ from dissensus.experiment.studies.fewer_votes import as_many
 from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
+from dissensus.experiment.studies.trial import Asked, People, Setting, measured, setting, trials
 from dissensus.experiment.studies.votes_alone import ALONE, alone_in_words, contrasts_alone, told_alone, votes_alone
 
 CONDITIONS = ("careful", "as many", "hundred")
@@ -53,12 +54,13 @@ def careful_annotators(careful: Dataset, crowd: Dataset, seed: int, how: Setting
     few = careful.votes.align(crowd.votes.items)
     judges = People.of("crowd", crowd), People.of("careful", crowd, few)
     drawn = as_many(crowd.votes, few.votes_per_item, seed=seed)
+    given = dict(zip(CONDITIONS, (few, drawn, crowd.votes), strict=True))
+    arms = list(product(CONDITIONS, METHODS))
+    said = trials([Asked(crowd, given[condition], method, seed, how) for condition, method in arms])
     rows = []
-    for condition, votes in zip(CONDITIONS, (few, drawn, crowd.votes), strict=True):
-        for method in METHODS:
-            said = trial(crowd, votes, method, seed, how)
-            for people in judges:
-                rows += measured(said, people, data=careful.name, condition=condition, method=method, seed=seed)
+    for (condition, method), one in zip(arms, said, strict=True):
+        for people in judges:
+            rows += measured(one, people, data=careful.name, condition=condition, method=method, seed=seed)
     for condition, votes in (("careful", few), ("as many", drawn)):
         rows.append(votes_alone(votes, crowd, drawn, condition, seed, careful.name))
     return rows

@@ -42,7 +42,7 @@ from dissensus.experiment.studies.claims import claims_told, s1_in_words
 from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import SELECT, TEST, People, Setting, measured, setting, trial
+from dissensus.experiment.studies.trial import SELECT, TEST, Asked, People, Setting, measured, setting, trials
 from dissensus.votes import Votes
 from dissensus.votes.table import offsets_of
 
@@ -107,12 +107,12 @@ def least_agreeing(data: Dataset, seed: int, how: Setting) -> list[Score]:
     random = first_of(looked_at, permutation(votes.n_annotators or 0, seed, "annotators removed"))
     given = dict(zip(CONDITIONS, (votes, without(votes, least), without(votes, random)), strict=True))
     judges = [People.of(name, data, by) for name, by in zip(JUDGES, (votes, given["least agreeing"]), strict=True)]
+    arms = list(product(CONDITIONS, METHODS))
+    said = trials([Asked(data, given[condition], method, seed, how) for condition, method in arms])
     rows = []
-    for condition, left in given.items():
-        for method in METHODS:
-            said = trial(data, left, method, seed, how)
-            for people in judges:
-                rows += measured(said, people, data=data.name, condition=condition, method=method, seed=seed)
+    for (condition, method), one in zip(arms, said, strict=True):
+        for people in judges:
+            rows += measured(one, people, data=data.name, condition=condition, method=method, seed=seed)
     return rows
 
 

@@ -45,7 +45,7 @@ from dissensus.experiment.studies.finding import (
 )
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
+from dissensus.experiment.studies.trial import Asked, People, Setting, measured, setting, trials
 from dissensus.experiment.studies.votes_alone import ALONE, alone_in_words, contrasts_alone, told_alone, votes_alone
 from dissensus.votes import Votes
 
@@ -64,11 +64,11 @@ def real_sparsity(data: Dataset, original: Votes, seed: int, how: Setting) -> li
         "three agree": of_which_agree(data.votes, 5, 3, seed=seed),
         "hundred": data.votes,
     }
+    arms = [(condition, method) for condition in given for method in (METHODS if condition in FEW else METHODS[:2])]
+    said = trials([Asked(data, given[condition], method, seed, how) for condition, method in arms])
     rows = []
-    for condition, votes in given.items():
-        for method in METHODS if condition in FEW else METHODS[:2]:
-            said = trial(data, votes, method, seed, how)
-            rows += measured(said, judges, data=data.name, condition=condition, method=method, seed=seed)
+    for (condition, method), one in zip(arms, said, strict=True):
+        rows += measured(one, judges, data=data.name, condition=condition, method=method, seed=seed)
     for condition in FEW:
         drawn = given["simulated" if condition == "original" else condition]
         rows.append(votes_alone(given[condition], data, drawn, condition, seed, data.name))

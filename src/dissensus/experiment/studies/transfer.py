@@ -43,12 +43,13 @@ from dissensus.experiment.studies.study import Given, OneSeed, Study
 from dissensus.experiment.studies.trial import (
     SELECT,
     TEST,
+    Asked,
     People,
     Setting,
     Trial,
     measured,
     setting,
-    trial,
+    trials,
 )
 from dissensus.targets import majority
 from dissensus.votes import Votes
@@ -58,7 +59,8 @@ if TYPE_CHECKING:
 
 PAIRS = (("chaosnli-snli", "chaosnli-mnli"), ("chaosnli-mnli", "chaosnli-snli"), ("hs-brexit", "md-agreement"))
 FURTHER = ("chaosnli-mnli", "md-agreement")  # other classes: for a model that is fine-tuned
-BEFORE = ("soft", "majority", "none")
+FIRST = ("soft", "majority")
+BEFORE = (*FIRST, "none")
 
 
 def transfer(first: Dataset, second: Dataset, seed: int, how: Setting) -> list[Score]:
@@ -68,21 +70,25 @@ def transfer(first: Dataset, second: Dataset, seed: int, how: Setting) -> list[S
     name, judges = f"{first.name} to {second.name}", People.of("votes", second)
     here = replace(how, recipe=replace(how.recipe, **scale(first, seed)))
     labels = one_vote(second.votes, seed)
+    makes = {before: how.make(second) for before in BEFORE}
+    learnt = trials([Asked(first, first.votes, before, seed, here) for before in FIRST])
+    for before, said in zip(FIRST, learnt, strict=True):
+        makes[before] = carried(makes[before], said.state, head=same)
+    lengths = (max(1, how.recipe.epochs // 10), how.recipe.epochs)
+    asked = {
+        (before, epochs): Asked(
+            second, labels, "majority", seed, replace(here, recipe=replace(here.recipe, epochs=epochs)), make=make
+        )
+        for before, make in makes.items()
+        for epochs in lengths
+    }
+    said_after = dict(zip(asked, trials(list(asked.values())), strict=True))
+    if same:  # a fresh head knows nothing
+        said_after |= {(before, 0): untrained(second, labels, seed, here, makes[before]) for before in FIRST}
     rows = []
-    for before in BEFORE:
-        make = how.make(second)
-        if before != "none":
-            make = carried(make, trial(first, first.votes, before, seed, here).state, head=same)
-        for epochs in (0, max(1, how.recipe.epochs // 10), how.recipe.epochs):
-            if epochs:
-                recipe = replace(here.recipe, epochs=epochs)
-                said = trial(second, labels, "majority", seed, replace(here, recipe=recipe), make=make)
-            elif same and before != "none":
-                said = untrained(second, labels, seed, here, make)
-            else:
-                continue  # a fresh head knows nothing
-            place = {"data": name, "condition": f"after {epochs} epochs", "method": before, "seed": seed}
-            rows += measured(said, judges, **place)
+    for before, epochs in sorted(said_after, key=lambda arm: (BEFORE.index(arm[0]), arm[1])):
+        place = {"data": name, "condition": f"after {epochs} epochs", "method": before, "seed": seed}
+        rows += measured(said_after[before, epochs], judges, **place)
     return rows
 
 

@@ -1,12 +1,13 @@
-"""One training of a study: as a run of a plan is made, with votes that no plan could name.
+"""The trainings of a study: each as a run of a plan is made, with votes that no plan could name.
 
 What trains is imported when something is trained: scores are judged where there is neither torch nor pydantic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dissensus.base.arrays import Labels, Simplex
 from dissensus.datasets import Dataset
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.defaults import defaults_for
-from dissensus.experiment.parts import Parts, aim_of, parts, reference_labels
+from dissensus.experiment.parts import Parts, Positions, aim_of, parts, reference_labels
 from dissensus.experiment.studies.finding import BEYOND_CLASS, BEYOND_SHARES
 from dissensus.experiment.studies.score import Score
 from dissensus.metrics import METRICS, fit_temperature, softmax
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from dissensus.experiment.plan import ModelPart
-    from dissensus.training import Fitted
+    from dissensus.training import Fitted, Job
 
 MEASURED = (
     "kl",
@@ -125,39 +126,57 @@ class People:
         return cls(name, truth, truth.argmax(1).astype(np.int64), np.ones(len(truth), bool))
 
 
-def trial(
-    data: Dataset,
-    votes: Votes,
-    method: str,
-    seed: int,
-    how: Setting,
-    *,
-    target: str = "shares",
-    make: Callable[[], nn.Module] | None = None,
-) -> Trial:
-    """Train on ``votes`` of the data's training items, and predict its evaluation items.
+@dataclass(frozen=True)
+class Asked:
+    """A training that is to be made: on ``votes`` of the data's training items, to predict its evaluation items.
 
     The split follows from the data and the seed alone, so that all arms of a seed share it. Items without a vote do
     not train. ``make`` is a factory of models that do not begin afresh.
     """
-    from dissensus.experiment.machine import one_thread
-    from dissensus.training import fit
 
-    split = parts(data, TEST, SELECT, seed)
-    train, select = (part[votes.votes_per_item[part] > 0] for part in (split.train, split.select))
-    given, chosen_by = votes.take(train), votes.take(select).frequencies()
-    arm = METHODS[method]
-    with one_thread():
-        fitted = fit(
-            make or how.make(data),
-            data.array[train],
-            DELIVERIES[arm.delivery](aim_of(given, target), seed=seed),
-            replace(how.recipe, **arm.recipe),
-            seed=seed,
-            held_out=(data.array[split.evaluation], data.votes.take(split.evaluation).frequencies()),
-            select_on=(data.array[select], chosen_by),
+    data: Dataset
+    votes: Votes
+    method: str
+    seed: int
+    how: Setting
+    target: str = "shares"
+    make: Callable[[], nn.Module] | None = None
+
+    @cached_property
+    def split(self) -> Parts:
+        return parts(self.data, TEST, SELECT, self.seed)
+
+    def with_votes(self, part: Positions) -> Positions:
+        return part[self.votes.votes_per_item[part] > 0]
+
+    def chosen_by(self) -> Simplex:
+        """What is said of the selection items, by the votes that train."""
+        return self.votes.take(self.with_votes(self.split.select)).frequencies()
+
+    def job(self) -> Job:
+        from dissensus.training import Job
+
+        split, arm = self.split, METHODS[self.method]
+        train, select = self.with_votes(split.train), self.with_votes(split.select)
+        return Job(
+            self.make or self.how.make(self.data),
+            self.data.array[train],
+            DELIVERIES[arm.delivery](aim_of(self.votes.take(train), self.target), seed=self.seed),
+            replace(self.how.recipe, **arm.recipe),
+            seed=self.seed,
+            held_out=(self.data.array[split.evaluation], self.data.votes.take(split.evaluation).frequencies()),
+            select_on=(self.data.array[select], self.chosen_by()),
         )
-    return _trial(split, fitted, chosen_by)
+
+
+def trials(asked: Sequence[Asked]) -> list[Trial]:
+    """Train what is asked for, in this order; on a GPU side by side."""
+    from dissensus.experiment.machine import one_thread
+    from dissensus.training import fit_many
+
+    with one_thread():
+        fitted = fit_many(one.job() for one in asked)
+    return [_trial(one.split, found, one.chosen_by()) for one, found in zip(asked, fitted, strict=True)]
 
 
 def measured(said: Trial, people: People, **place: Any) -> list[Score]:

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -40,7 +41,7 @@ from dissensus.experiment.studies.claims import claims_told, s1_in_words
 from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import People, Setting, measured, setting, trial
+from dissensus.experiment.studies.trial import Asked, People, Setting, measured, setting, trials
 from dissensus.votes.synthetic import Annotator, annotate, noisy, reliable
 
 NAMES = ("chaosnli-snli", "md-agreement")
@@ -57,15 +58,16 @@ def unreliable_annotators(data: Dataset, seed: int, how: Setting) -> list[Score]
     Of a large data set 3,000 items are used, which take minutes.
     """
     data = some(how.see(data), MOST)
+    known = truths(data.votes.frequencies())
+    asked = {}
+    for (kind, truth), (name, annotators) in product(known.items(), pools(data.votes.n_classes).items()):
+        votes = annotate(truth, annotators, VOTES, seed, classes=data.votes.classes, items=data.votes.items)
+        for arm, (method, target) in TRAINED.items():
+            asked[kind, name, arm] = Asked(data, votes, method, seed, how, target)
     rows = []
-    for kind, truth in truths(data.votes.frequencies()).items():
-        judges = People.true("truth", truth)
-        for name, annotators in pools(data.votes.n_classes).items():
-            votes = annotate(truth, annotators, VOTES, seed, classes=data.votes.classes, items=data.votes.items)
-            for arm, (method, target) in TRAINED.items():
-                said = trial(data, votes, method, seed, how, target=target)
-                place = {"data": data.name, "condition": f"{kind}, {name}", "method": arm, "seed": seed}
-                rows += measured(said, judges, **place)
+    for (kind, name, arm), said in zip(asked, trials(list(asked.values())), strict=True):
+        place = {"data": data.name, "condition": f"{kind}, {name}", "method": arm, "seed": seed}
+        rows += measured(said, People.true("truth", known[kind]), **place)
     return rows
 
 
