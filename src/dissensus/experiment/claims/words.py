@@ -9,7 +9,7 @@ _WEIGHT = {"decides": "", "needed": "Needed, but cannot contradict: ", "beside":
 
 
 def rules(claim: Claim) -> list[str]:
-    """One rule a part, in the order of the file.
+    """One rule a part, in the order of the file; and why they are so, where the file says it.
 
     >>> from dissensus.experiment.claims.claim import read_claims
     >>> print(rules(read_claims("basins")["B4"])[0])  # doctest: +NORMALIZE_WHITESPACE
@@ -18,7 +18,8 @@ def rules(claim: Claim) -> list[str]:
     contradicted if one shows the opposite, else undecided.
     A protocol that plans fewer of these cells is judged on those.
     """
-    return [rule(part) for part in claim.parts]
+    why = [f"Why so: {claim.why}"] if claim.why else []
+    return [*map(rule, claim.parts), *why]
 
 
 def rule(part: Part) -> str:
