@@ -70,3 +70,29 @@ def test_the_real_ones(name):
     if not (data_folder() / "ood" / f"{name}.npz").is_file():
         pytest.skip(f"DISSENSUS_DATA names no folder with ood/{name}.npz")
     assert load_images(name).shape[1:] == (3, 32, 32)
+
+
+def test_a_folder_of_images_is_a_set(tmp_path):
+    from PIL import Image
+
+    wide = np.zeros((8, 16, 3), np.uint8)
+    wide[:, :8] = 200
+    Image.fromarray(wide).save(tmp_path / "b.png")
+    Image.fromarray(np.full((10, 10, 3), 7, np.uint8)).save(tmp_path / "a.png")
+    (tmp_path / "notes.txt").write_text("not an image")
+    found = load_images(str(tmp_path))
+    assert found.shape == (2, 3, 10, 10)  # the size of the first
+    assert (found[0] == 7).all()
+    assert load_images(str(tmp_path), size=(2, 4))[1, 0, :, [0, 3]].tolist() == [[200, 200], [0, 0]]
+
+
+def test_a_file_of_ones_own_is_a_set(tmp_path):
+    images = np.arange(2 * 4 * 5 * 3, dtype=np.uint8).reshape(2, 4, 5, 3)
+    np.savez(tmp_path / "own.npz", images=images)
+    np.testing.assert_array_equal(load_images(str(tmp_path / "own.npz")), images.transpose(0, 3, 1, 2))
+
+
+@pytest.mark.parametrize("place", ["not/there", "missing.npz"])
+def test_a_place_that_is_not_there_is_named(place):
+    with pytest.raises(InputError, match=f"there is no folder and no file {place}"):
+        load_images(place)

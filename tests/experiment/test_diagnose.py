@@ -234,14 +234,16 @@ def test_looking_changes_nothing_of_the_run(data, tiny, store, tmp_path):
 
 def test_sets_of_images_must_have_the_shape_of_the_inputs(store, data, monkeypatch):
     subject = reopened(store.read(store.names()[0]), data)
-    monkeypatch.setattr("dissensus.experiment.subject.load_images", lambda name: np.zeros((5, 3, 8, 8), np.uint8))
+    monkeypatch.setattr("dissensus.experiment.subject.load_images", lambda name, size: np.zeros((5, 3, 8, 8), np.uint8))
     with pytest.raises(InputError, match=r"svhn has images of the shape \(3, 8, 8\), but the model takes \(3,\)"):
         look_inside(subject, ["svhn"])
 
 
 def test_other_sets_are_told_apart(store, data, monkeypatch):
     subject = reopened(store.read(store.names()[0]), data)
-    monkeypatch.setattr("dissensus.experiment.subject.load_images", lambda name: 100 * np.ones((5, 3), np.float32))
+    monkeypatch.setattr(
+        "dissensus.experiment.subject.load_images", lambda name, size: 100 * np.ones((5, 3), np.float32)
+    )
     found = {one.name: one for one in partial(look_inside, outside=["svhn"])(subject) if one.other == "svhn"}
     assert set(found) == {f"{s}_auroc" for s in ("energy", "msp", "odin", "entropy", "margin", "knn")}
     assert all(0 <= one.value <= 1 for one in found.values())

@@ -133,7 +133,11 @@ Inside = Annotated[
 ]
 Outside = Annotated[
     str | None,
-    typer.Option("--ood", metavar="A,B,...", help="Sets of images that the model should find strange: svhn, cifar100."),
+    typer.Option(
+        "--ood",
+        metavar="A,B,...",
+        help="Sets of images that the model should find strange: svhn, cifar100, a folder of images, an .npz.",
+    ),
 ]
 SaveModel = Annotated[
     bool, typer.Option("--save-model", help="Keep the best epoch's weights beside the run, as model.safetensors.")

@@ -19,7 +19,7 @@ from dissensus.datasets.folder import data_folder
 from dissensus.datasets.glyphs import load_glyphs
 from dissensus.datasets.lewidi import experts_and_crowd
 from dissensus.datasets.official import OFFICIAL, data_path, get
-from dissensus.datasets.outside import outside_sets, read_outside
+from dissensus.datasets.outside import is_own, outside_sets, read_outside, read_own
 from dissensus.datasets.own import own_data
 from dissensus.datasets.svhn import svhn_images
 from dissensus.datasets.texts import Texts
@@ -72,10 +72,12 @@ def load(name: str, **options: Any) -> Dataset:
     return DATASETS[name](**options)
 
 
-def load_images(name: str) -> NDArray[np.uint8]:
+def load_images(name: str, size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
     """Images without votes, (items, channels, height, width): what no learner here was trained on.
 
-    An official set; or, where that is not at hand, one that lies in the data folder as ``ood/<name>.npz``.
+    An official set; or, where that is not at hand, one that lies in the data folder as ``ood/<name>.npz``; or a folder
+    of images or an ``.npz`` with an array ``images`` (items, height, width, 3) anywhere. Those of a folder are brought
+    to ``size`` (height, width), or to that of the first.
 
     >>> load_images("cifar101")
     Traceback (most recent call last):
@@ -84,6 +86,8 @@ def load_images(name: str) -> NDArray[np.uint8]:
     laid = outside_sets()
     if name in laid and not (name in OFFICIAL and OFFICIAL[name].there):
         return read_outside(laid[name])
-    if name not in IMAGES:
-        raise InputError(unknown("set of images", name, {**IMAGES, **laid}))
-    return IMAGES[name]()
+    if name in IMAGES:
+        return IMAGES[name]()
+    if is_own(name):
+        return read_own(name, size)
+    raise InputError(unknown("set of images", name, {**IMAGES, **laid}))

@@ -55,14 +55,15 @@ Diagnose = Callable[[Subject], Iterable[Diagnosis | Kept]]
 
 
 def look_inside(subject: Subject, outside: Sequence[str] = (), precision: str = "fp32") -> list[Diagnosis]:
-    """The model's card (:func:`dissensus.diagnostics.card`); ``outside`` names sets of images, such as svhn.
+    """The model's card (:func:`dissensus.diagnostics.card`); ``outside`` names sets of images: svhn, a folder.
 
     A sweep takes it as it is, ``compare(..., diagnose=look_inside)``, or with such sets:
     ``compare(..., diagnose=functools.partial(look_inside, outside=["svhn"]))``.
     """
     from dissensus.diagnostics.card import card
 
-    sets = {name: subject.prepared(shaped_like(subject.inputs, name, load_images(name))) for name in outside}
+    size = subject.inputs.shape[2:] if subject.inputs.ndim == 4 else None
+    sets = {name: subject.prepared(shaped_like(subject.inputs, name, load_images(name, size))) for name in outside}
     bank = subject.prepared(subject.train) if sets else None
     inputs = subject.prepared(subject.inputs)
     return card(subject.model, inputs, subject.human, outside=sets, bank=bank, precision=precision)
