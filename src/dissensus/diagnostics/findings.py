@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from dissensus.diagnostics.correlation import Z95, Correlation
+from dissensus.diagnostics.registry import DIAGNOSTICS
 from dissensus.records import Diagnosis, Slice, Weights
 
 
@@ -15,12 +20,16 @@ def estimated(
     weights: Weights = "",
     other: str = "",
 ) -> Diagnosis:
-    """An estimate, with 1.96 of its standard errors to either side.
+    """An estimate, with 1.96 of its standard errors to either side, as far as it can be at all.
 
-    >>> round(estimated("trace", 10.0, 0.5, items=200).high, 2)
-    10.98
+    >>> round(estimated("trace", 10.0, 0.5, items=200).high, 2), estimated("knn_auroc", 0.99, 0.02, items=200).high
+    (10.98, 1.0)
     """
-    return within(name, value, Z95 * standard_error, items, slice, weights, other)
+    found = within(name, value, Z95 * standard_error, items, slice, weights, other)
+    known = DIAGNOSTICS.get(name)
+    if known is None:
+        return found
+    return replace(found, low=float(np.maximum(found.low, known.least)), high=float(np.minimum(found.high, known.most)))
 
 
 def within(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from dissensus.records import Diagnosis
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """A name for the heads of tables, and a line for those who meet it for the first time."""
+    """A name for the heads of tables, a line for those who meet it for the first time, and what it can be at all."""
 
     title: str
     meaning: str
     digits: int = 3
+    least: float = -inf
+    most: float = inf
 
 
 _AUROC = "AUROC of {}: the chance that an evaluation item scores higher than an item of another set"
@@ -32,7 +35,9 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "deflated_trace": Diagnostic("trace, deflated", "the same with less noise, from as many products", 1),
     "trace_times_norm": Diagnostic("trace · ‖θ‖²", "the same whatever the scale of the weights is", 0),
     "filter_normalised_top": Diagnostic("λmax, filter-normalised", "the same whatever the scale of each filter is", 2),
-    "gradient_variance": Diagnostic("gradient variance", "of the last layer over drawn labels, mean over items"),
+    "gradient_variance": Diagnostic(
+        "gradient variance", "of the last layer over drawn labels, mean over items", least=0
+    ),
     "gradient_variance_entropy": Diagnostic(
         "gradient variance ~ entropy", "Spearman with annotator entropy; much of it holds by construction"
     ),
@@ -45,21 +50,25 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "proposition1_deviation": Diagnostic(
         "Proposition 1", "how far its identities are off for the model's predictions, at most: rounding", 16
     ),
-    "energy_auroc": Diagnostic("energy", _AUROC.format("the energy")),
-    "msp_auroc": Diagnostic("MSP", _AUROC.format("the highest probability")),
-    "odin_auroc": Diagnostic("ODIN", _AUROC.format("ODIN")),
-    "entropy_auroc": Diagnostic("entropy", _AUROC.format("the entropy, sign turned")),
-    "margin_auroc": Diagnostic("logit margin", _AUROC.format("the logit margin")),
-    "knn_auroc": Diagnostic("KNN", _AUROC.format("the distance to the training items, sign turned")),
-    "cka": Diagnostic("CKA", "how alike two models represent the items that neither was trained on"),
-    "debiased_cka": Diagnostic("CKA, debiased", "the same, 0 on average for features that have nothing in common"),
-    "cam_stability": Diagnostic("Grad-CAM stability", "how alike two models point at what they see: Pearson of maps"),
-    "barrier": Diagnostic("barrier", "how far the loss rises on the straight line between two models"),
+    "energy_auroc": Diagnostic("energy", _AUROC.format("the energy"), least=0, most=1),
+    "msp_auroc": Diagnostic("MSP", _AUROC.format("the highest probability"), least=0, most=1),
+    "odin_auroc": Diagnostic("ODIN", _AUROC.format("ODIN"), least=0, most=1),
+    "entropy_auroc": Diagnostic("entropy", _AUROC.format("the entropy, sign turned"), least=0, most=1),
+    "margin_auroc": Diagnostic("logit margin", _AUROC.format("the logit margin"), least=0, most=1),
+    "knn_auroc": Diagnostic("KNN", _AUROC.format("the distance to the training items, sign turned"), least=0, most=1),
+    "cka": Diagnostic("CKA", "how alike two models represent the items that neither was trained on", least=0, most=1),
+    "debiased_cka": Diagnostic(
+        "CKA, debiased", "the same, 0 on average for features that have nothing in common", least=-1, most=1
+    ),
+    "cam_stability": Diagnostic(
+        "Grad-CAM stability", "how alike two models point at what they see: Pearson of maps", least=-1, most=1
+    ),
+    "barrier": Diagnostic("barrier", "how far the loss rises on the straight line between two models", least=0),
     "barrier_reset": Diagnostic(
-        "barrier, statistics reset", "the same with batch-norm statistics of every point's own"
+        "barrier, statistics reset", "the same with batch-norm statistics of every point's own", least=0
     ),
     "barrier_aligned": Diagnostic(
-        "barrier, aligned", "what is left of it when the second model's units are put in order"
+        "barrier, aligned", "what is left of it when the second model's units are put in order", least=0
     ),
     "js_gain": Diagnostic("gain ~ JS distance", _GAIN.format("Jensen-Shannon distance")),
     "js_gain_given_entropy": Diagnostic("gain ~ JS distance | entropy", "the same among items of like entropy"),
