@@ -55,6 +55,8 @@ def test_the_layer_is_found_by_what_it_does(x):
 def test_a_model_that_ends_otherwise_is_told(x):
     with pytest.raises(InputError, match=r"Sequential does not return the output of an nn\.Linear"):
         last_layer(nn.Sequential(nn.Linear(2, 2), nn.LogSoftmax(1)), np.ones((1, 2), np.float32))
+    with pytest.raises(InputError, match=r"returns the shape \(1, 5, 3\) for 1 items"):
+        last_layer(nn.Linear(2, 3), np.ones((1, 5, 2), np.float32))  # a row a word
     with pytest.raises(InputError, match="inputs hold no items"):
         last_layer(nn.Linear(2, 2), np.ones((0, 2), np.float32))
 

@@ -13,7 +13,7 @@ from dissensus.base.arrays import as_matrix, same_length
 from dissensus.base.errors import InputError
 from dissensus.diagnostics.given import as_inputs, as_model
 from dissensus.diagnostics.gradient_variance import GradientVariance, against_entropy
-from dissensus.evaluation.predict import device_of, evaluating
+from dissensus.evaluation.predict import device_of, evaluating, rows
 from dissensus.metrics import softmax
 from dissensus.metrics.checks import as_whole
 
@@ -92,6 +92,7 @@ def _pass(model: nn.Module, x: Tensor) -> tuple[Tensor, Tensor, nn.Linear]:
             hook.remove()
     for found in reversed(seen):
         if found[1] is returned:
+            rows(returned, len(x))
             return found
     raise InputError(
         f"{type(model).__name__} does not return the output of an nn.Linear, so its last layer is not known. "
