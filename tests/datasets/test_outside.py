@@ -28,6 +28,11 @@ def test_images_come_channels_first(lay, rng):
     assert found[4, 2, 10, 20] == images[4, 10, 20, 2]
 
 
+def test_grey_images_have_one_channel(lay, rng):
+    lay("digits", images=rng.integers(0, 256, (5, 8, 8, 1), dtype=np.uint8))
+    assert load_images("digits").shape == (5, 1, 8, 8)
+
+
 def test_a_part_of_an_official_set_stands_in_for_it(lay, rng):
     lay("cifar100", images=rng.integers(0, 256, (5, 32, 32, 3), dtype=np.uint8))
     assert len(load_images("cifar100")) == 5
@@ -45,7 +50,7 @@ def test_what_lies_there_is_named_where_a_name_is_unknown(lay):
     ("arrays", "message"),
     [
         ({"pictures": np.zeros((2, 4, 4, 3), np.uint8)}, r"odd\.npz must hold an array 'images', but holds pictures"),
-        ({"images": np.zeros((2, 4, 4, 3))}, r"must be uint8 \(items, height, width, 3\), but is float64"),
+        ({"images": np.zeros((2, 4, 4, 3))}, r"must be uint8 \(items, height, width, 1 or 3\), but is float64"),
         ({"images": np.zeros((2, 3, 4, 4), np.uint8)}, r"but is uint8 \(2, 3, 4, 4\)"),
         ({"images": np.zeros((0, 4, 4, 3), np.uint8)}, r"but is uint8 \(0, 4, 4, 3\)"),
     ],

@@ -82,6 +82,19 @@ def test_the_error_of_one_estimate_is_told_beside_the_spread_of_seeds(looked):
     assert any(note.startswith("λmax: the loss's curvature") for note in notes)
 
 
+def test_intervals_end_where_a_number_can_be(make_run):
+    runs = [make_run("soft", seed) for seed in range(3)]
+    for seed, alike in ((0, (0.99, 0.98)), (1, (0.6,))):
+        runs[seed].write_diagnostics(
+            [
+                Diagnosis("cka", value, math.nan, math.nan, 40, weights="best", other=other.name)
+                for value, other in zip(alike, runs[seed + 1 :], strict=True)
+            ]
+        )
+    (panel,) = collect(runs).panels
+    assert table(basin(panel).best)["CKA"][0].endswith(", 1.000]")
+
+
 def test_nobody_has_looked(comparison):
     assert basin(comparison.panels[0]) is None
     assert basin_csv(comparison) == ""

@@ -76,8 +76,8 @@ def load_images(name: str, size: tuple[int, int] | None = None) -> NDArray[np.ui
     """Images without votes, (items, channels, height, width): what no learner here was trained on.
 
     An official set; or, where that is not at hand, one that lies in the data folder as ``ood/<name>.npz``; or a folder
-    of images or an ``.npz`` with an array ``images`` (items, height, width, 3) anywhere. Those of a folder are brought
-    to ``size`` (height, width), or to that of the first.
+    of images or an ``.npz`` with an array ``images`` (items, height, width, 1 or 3) anywhere. Those of a folder are
+    brought to ``size`` (height, width), or to that of the first.
 
     >>> load_images("cifar101")
     Traceback (most recent call last):

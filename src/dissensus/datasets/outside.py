@@ -54,8 +54,8 @@ def read_outside(path: Path) -> NDArray[np.uint8]:
         raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path} is damaged or no .npz file ({error}).") from None
-    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] != 3 or not len(images):
+    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3) or not len(images):
         raise InputError(
-            f"'images' in {path} must be uint8 (items, height, width, 3), but is {images.dtype} {images.shape}."
+            f"'images' in {path} must be uint8 (items, height, width, 1 or 3), but is {images.dtype} {images.shape}."
         )
     return np.ascontiguousarray(images.transpose(0, 3, 1, 2))

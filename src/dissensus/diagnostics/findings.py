@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from dissensus.diagnostics.correlation import Z95, Correlation
 from dissensus.diagnostics.registry import DIAGNOSTICS
 from dissensus.records import Diagnosis, Slice, Weights
@@ -26,10 +24,10 @@ def estimated(
     (10.98, 1.0)
     """
     found = within(name, value, Z95 * standard_error, items, slice, weights, other)
-    known = DIAGNOSTICS.get(name)
-    if known is None:
+    if name not in DIAGNOSTICS:
         return found
-    return replace(found, low=float(np.maximum(found.low, known.least)), high=float(np.minimum(found.high, known.most)))
+    low, high = DIAGNOSTICS[name].within(found.low, found.high)
+    return replace(found, low=low, high=high)
 
 
 def within(

@@ -18,6 +18,10 @@ class Diagnostic:
     least: float = -inf
     most: float = inf
 
+    def within(self, low: float, high: float) -> tuple[float, float]:
+        """The ends of an interval, as far as the number can be; an end that is not known stays so."""
+        return max(low, self.least), min(high, self.most)
+
 
 _AUROC = "AUROC of {}: the chance that an evaluation item scores higher than an item of another set"
 _GAIN = "does a hard delivery gain most over soft labels where few votes miss the annotators? Spearman, {}"

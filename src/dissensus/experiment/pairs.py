@@ -49,7 +49,8 @@ def across_seeds(runs: Iterable[StoredRun], opened: Opened) -> Found:
         for run, other, here, there in on_shared_items(group):
             yield from ((run, one) for one in _representations(run, other, here, there))
             yield from ((run, one) for one in _maps(run, other, here, there, opened))
-            if place[other.name] - place[run.name] in (1, len(group) - 1):
+            split = {one.plan["seeds"]["split"] for one in (run, other)}  # runs of one split: see between_models
+            if len(split) == 2 and place[other.name] - place[run.name] in (1, len(group) - 1):
                 yield from ((run, one) for one in _barriers(opened(run.name), opened(other.name), other.name, here))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -154,6 +154,9 @@ def _table(title: str, found: Findings, columns: Sequence[str], notes: tuple[str
 
 
 def _cell(about: About, interval: Interval | None) -> Cell:
+    if interval is not None and about.name in DIAGNOSTICS:
+        low, high = DIAGNOSTICS[about.name].within(interval.low, interval.high)
+        interval = replace(interval, low=low, high=high)
     return interval_cell(interval, digits=about.digits)
 
 
