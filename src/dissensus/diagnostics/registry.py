@@ -20,7 +20,7 @@ class Diagnostic:
 
     def within(self, low: float, high: float) -> tuple[float, float]:
         """The ends of an interval, as far as the number can be; an end that is not known stays so."""
-        return max(low, self.least), min(high, self.most)
+        return float(max(low, self.least)), float(min(high, self.most))
 
 
 _AUROC = "AUROC of {}: the chance that an evaluation item scores higher than an item of another set"
