@@ -112,7 +112,9 @@ def many_separations():
 def test_scores_that_are_all_one_have_errors_of_0_and_a_single_item_none():
     same = ood.separation(np.ones(9), np.ones(5))
     assert (same.auroc_se, same.aupr_se, same.fpr_at_95_se) == pytest.approx((0, 0, 0), abs=1e-12)
-    assert np.isnan(ood.separation([1.0], [0.0, 2.0]).auroc_se)
+    for sides in (([1.0], [0.0, 2.0]), ([0.0, 2.0], [1.0])):
+        found = ood.separation(*sides)
+        assert np.isnan([found.auroc_se, found.aupr_se, found.fpr_at_95_se]).all()
 
 
 @pytest.mark.parametrize("measure", [ood.auroc, ood.aupr, ood.fpr_at_95, ood.separation])

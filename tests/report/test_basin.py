@@ -32,7 +32,8 @@ def looked(make_run):
             Diagnosis("my_own", 1.0, math.nan, math.nan, 60, weights="best"),
         ]
         found += [
-            Diagnosis("cka", 0.9, math.nan, math.nan, 40, weights="best", other=runs[method, later].name)
+            Diagnosis(name, 0.9, math.nan, math.nan, 40, weights="best", other=runs[method, later].name)
+            for name in ("cka", "debiased_cka")
             for later in range(seed + 1, 4)
         ]
         if method == "sls":
@@ -77,7 +78,7 @@ def test_it_is_said_in_words_and_not_judged(looked):
 def test_the_error_of_one_estimate_is_told_beside_the_spread_of_seeds(looked):
     notes = basin(looked.panels[0]).best.notes
     assert notes[0] == "Means over 4 seeds, with 95 % intervals."
-    assert "Of two seeds of a method, on the items that neither was trained on: CKA." in notes
+    assert "Of two seeds of a method, on the items that neither was trained on: CKA; CKA, debiased." in notes
     assert "λmax ± 1.0 %" in notes[1]
     assert any(note.startswith("λmax: the loss's curvature") for note in notes)
 
@@ -132,7 +133,7 @@ def test_two_seeds_have_no_interval():
 
 def test_every_number_is_in_a_file(looked):
     rows = list(csv.DictReader(io.StringIO(basin_csv(looked))))
-    assert len(rows) == 8 * 6 + 2 * 6 + 4
+    assert len(rows) == 8 * 6 + 2 * 2 * 6 + 4
     assert {row["method"] for row in rows} == set(SHARP)
 
 

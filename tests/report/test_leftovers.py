@@ -60,11 +60,29 @@ def test_a_shorter_gallery_leaves_no_bars_of_the_longer_one(of, tmp_path, monkey
 def test_files_of_somebody_else_stay(of, tmp_path):
     write_page(of(5, 10), tmp_path)
     others = {"tables/mine.md", "figures/methods.png", "tables/methods-of-mine.md", "notes.md", "tables/old/methods.md"}
+    others |= {"figures/learning-5-votes-an-item-annotated.png", "tables/methods-10-votes-an-item-old.md"}
     for name in others:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("mine")
     write_page(of(5), tmp_path)
     assert others <= beside(tmp_path)
+
+
+def test_the_files_of_another_page_in_the_folder_stay(of, tmp_path):
+    write_page(of(5, 10), tmp_path / "one.html")
+    one = beside(tmp_path)
+    write_page(of(5), tmp_path / "two.html")
+    assert one <= beside(tmp_path)
+
+
+def test_nothing_is_removed_behind_a_link(of, tmp_path):
+    for folder in ("shared", "page"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "page" / "figures").symlink_to(tmp_path / "shared", target_is_directory=True)
+    write_page(of(5, 10), tmp_path / "page")
+    drawn = beside(tmp_path / "shared")
+    write_page(of(5), tmp_path / "page")
+    assert drawn <= beside(tmp_path / "shared")
 
 
 def test_tables_that_are_not_of_a_comparison_stay(of, tmp_path):

@@ -59,7 +59,9 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
             "'annotator', but annotators are left out; leave that out",
         ),
         ("item,label\na,x\nb,x\n", {}, "votes.csv: at least two classes are needed, but the only class is 'x'"),
-        ("item,label\na,\nb,\n", {}, "there are no votes, since no row has a label"),
+        ("item,label\na,\nb,\n", {}, "votes.csv: there are no votes, since no row has a label"),
+        ("item,annotator,label\n,,\n\n", {}, "votes.csv: there are no votes, since no row has a label"),
+        ("item,ann,bob\n,,\n", {"layout": "wide"}, "votes.csv: there are no votes, since no row has a label"),
         (
             LONG,
             {"classes": ["cat", "eel"]},

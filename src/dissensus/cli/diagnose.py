@@ -61,7 +61,7 @@ def diagnose(
 
     def say(line: str) -> None:
         if not quiet:
-            err.print(f"{line} ...", highlight=False)
+            err.print(f"{line} ...")
 
     found = diagnose_runs(runs, outside, say)
     written, notes = _drawn(collected, page, quiet)
@@ -79,7 +79,7 @@ def diagnose(
     tell_notes(notes)
     if written or names:
         line, place = ("", written) if written else (" shows them, too", f"dissensus report {store}")
-        out.print(f"The page{line}: [bold]{escape(place)}[/]", highlight=False, soft_wrap=True)
+        out.print(f"The page{line}: [bold]{escape(place)}[/]", soft_wrap=True)
 
 
 def _runs(names: Sequence[str] | None, store: Path, where: Sequence[str] | None) -> list[StoredRun]:
@@ -139,8 +139,8 @@ def _show_methods(collected: Comparison) -> None:
                 out.print()
                 notes |= dict.fromkeys(table.notes)
     for note in notes:
-        out.print(f"[dim]{escape(note)}[/]", highlight=False)
-    out.print("[dim]–: not defined, or not looked for.[/]\n", highlight=False)
+        out.print(f"[dim]{escape(note)}[/]")
+    out.print("[dim]–: not defined, or not looked for.[/]\n")
 
 
 def _show_diagnostics(run: StoredRun, found: Sequence[Diagnosis]) -> None:

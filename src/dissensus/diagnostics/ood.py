@@ -112,14 +112,14 @@ def separation(inside: ArrayLike, outside: ArrayLike, *, draws: int = 200, seed:
 
     With the standard error of :func:`auroc_error`. Those of the other two are the spread
     :math:`\sqrt{\sum_b (v_b - \bar v)^2 / (B - 1)}` over B = ``draws`` times as many items, drawn with replacement from
-    either side (the bootstrap; Efron, 1979).
+    either side (the bootstrap; Efron, 1979). NaN for a single item, which says nothing of the spread.
 
     >>> found = separation(inside=[1] * 9, outside=[0, 1] * 50)  # half of 100 are let in: sqrt(.5 * .5 / 100)
     >>> found.auroc, found.fpr_at_95, round(found.fpr_at_95_se, 2)
     (0.75, 0.5, 0.05)
     """
     again = np.array(list(_drawn_again(inside, outside, as_whole("draws", draws, least=2), seed)))
-    errors = again.std(0, ddof=1)
+    errors = again.std(0, ddof=1) if min(np.size(inside), np.size(outside)) > 1 else (np.nan, np.nan)
     return Separation(
         auroc=auroc(inside, outside),
         auroc_se=auroc_error(inside, outside),

@@ -172,7 +172,7 @@ def _notes(panel: Panel, found: Findings, errors: Mapping[str, float], paired: C
         notes.append(f"The estimates for one model are uncertain by themselves, too, by at most {off}.")
     names = dict.fromkeys(about.name for about in found if about.name in DIAGNOSTICS)
     if two := [DIAGNOSTICS[name].title for name in names if name in paired]:
-        notes.append(f"Of two seeds of a method, on the items that neither was trained on: {listed(two)}.")
+        notes.append(f"Of two seeds of a method, on the items that neither was trained on: {'; '.join(two)}.")
     return (*notes, *(f"{DIAGNOSTICS[name].title}: {DIAGNOSTICS[name].meaning}." for name in names))
 
 

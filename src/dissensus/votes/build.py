@@ -404,7 +404,7 @@ def _class_codes(
     codes, values = numbered(labels)
     if classes is None:
         if not len(values):
-            raise InputError(f"{place(0)}: there are no votes, since no row has a label.")
+            raise InputError("there are no votes, since no row has a label.")
         classes = check_classes(in_order(_as_whole(values).to_list()))
     index = {name: position for position, name in enumerate(classes)}
     if others := [value for value in values if value not in index]:
