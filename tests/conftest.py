@@ -1,9 +1,15 @@
-"""For all tests: drawn examples are the same in every run, and a slow machine is no failure."""
+"""For all tests: drawn examples are the same in every run, and a slow machine is no failure.
+
+One thread a process: pytest has a worker a core, and threads that wait for a core spin.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before anything imports torch
 
 import pytest
 from hypothesis import settings

@@ -172,11 +172,14 @@ class Asked:
 def trials(asked: Sequence[Asked]) -> list[Trial]:
     """Train what is asked for, in this order; on a GPU side by side."""
     from dissensus.experiment.machine import one_thread
-    from dissensus.training import fit_many
+    from dissensus.training import side_by_side
 
+    said: dict[int, Trial] = {}
     with one_thread():
-        fitted = fit_many(one.job() for one in asked)
-    return [_trial(one.split, found, one.chosen_by()) for one, found in zip(asked, fitted, strict=True)]
+        for ended in side_by_side(replace(one.job(), tag=number) for number, one in enumerate(asked)):
+            one = asked[ended.job.tag]
+            said[ended.job.tag] = _trial(one.split, ended.result(), one.chosen_by())
+    return [said[number] for number in range(len(asked))]
 
 
 def measured(said: Trial, people: People, **place: Any) -> list[Score]:
@@ -214,5 +217,5 @@ def _trial(split: Parts, fitted: Fitted, target: Simplex) -> Trial:
         {"best": fitted.best.logits, "last": fitted.last.logits},
         {"best": fitted.select_best.logits, "last": fitted.select_last.logits},
         target,
-        fitted.best_state,
+        {name: value.cpu() for name, value in fitted.best_state.items()},  # a GPU has room for those under way
     )
