@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,8 @@ def curvature(results: Path) -> str:
         [_beside(key, later) for key in later if key[1] != "ours"], "In another call, with a net of its own: {}."
     )
     told_last += if_any(failed, " Did not run there: {}.")
-    if growth := result.get("growth"):
-        told_last = f"""Seconds grow with the items ({_grown(growth["items"])}) and with the probes
-        ({_grown(growth["probes"])}). {told_last}"""
     head = ("", "precision", "s a model", "eigenvalue off by", "trace off by", "memory")
-    return joined("### Curvature", told_first, table(head, rows), told_last) + "\n"
+    return joined("### Curvature", told_first, table(head, rows), told_last, _growth(result)) + "\n"
 
 
 def _of_another_call(results: Path) -> dict[str, Any]:
@@ -69,7 +67,7 @@ def _beside(key: tuple[str, str], measured: Measured) -> str:
     seconds, eigenvalue, trace, memory = _cells(measured[key])
     ours = _cells(measured[precision, "ours"])[0]
     errors = f"eigenvalue off by {eigenvalue}, trace by {trace}, {memory}"
-    return f"{WAYS[way]} {seconds} s in {PRECISIONS[precision]} ({errors}), dissensus {ours} s"
+    return f"{WAYS[way]} {seconds} s in {PRECISIONS[precision]} ({errors}), ours {ours} s"
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -77,6 +75,18 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     return f"{row['median_s']:.1f}", f"{row['top_error']:.2%}", f"{trace:.2%}", f"{row['memory_gb']:.0f} GB"
 
 
-def _grown(seconds: dict[str, dict[str, float]]) -> str:
-    ordered = sorted(seconds.items(), key=lambda pair: int(pair[0]))
-    return ", ".join(f"{row['seconds']:.1f} s for {int(number):,}" for number, row in ordered)
+def _growth(result: dict[str, Any]) -> str:
+    """How ours grows with the items and with the probes, one varied at a time."""
+    if "growth" not in result:
+        return ""
+    items, probes = (
+        [(f"{int(number):,}", f"{row['seconds']:.1f}") for number, row in sorted(told.items(), key=_by_number)]
+        for told in (result["growth"]["items"], result["growth"]["probes"])
+    )
+    head = ("items", f"s, {result['probes']} probes", "probes", f"s, {result['items']:,} items")
+    rows = [table_row(*one, *other) for one, other in zip_longest(items, probes, fillvalue=("", ""))]
+    return table(head, rows)
+
+
+def _by_number(pair: tuple[str, Any]) -> int:
+    return int(pair[0])
