@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from functools import partial
 
@@ -10,7 +11,7 @@ import pytest
 from dissensus.records import Diagnosis
 from dissensus.report import page, write_page
 from dissensus.report.gallery import gallery
-from dissensus.report.leftovers import belongs
+from dissensus.report.leftovers import LIST
 
 
 @pytest.fixture
@@ -59,7 +60,14 @@ def test_a_shorter_gallery_leaves_no_bars_of_the_longer_one(of, tmp_path, monkey
 
 def test_files_of_somebody_else_stay(of, tmp_path):
     write_page(of(5, 10), tmp_path)
-    others = {"tables/mine.md", "figures/methods.png", "tables/methods-of-mine.md", "notes.md", "tables/old/methods.md"}
+    others = {
+        "tables/mine.md",
+        "figures/methods.png",
+        "tables/methods-of-mine.md",
+        "notes.md",
+        "tables/old/methods.md",
+        "figures/gallery-20.png",
+    }
     others |= {"figures/learning-5-votes-an-item-annotated.png", "tables/methods-10-votes-an-item-old.md"}
     for name in others:
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -92,10 +100,21 @@ def test_tables_that_are_not_of_a_comparison_stay(of, tmp_path):
     assert (tmp_path / "tables" / "basin.md").read_text() == "mine"
 
 
-def test_every_file_beside_a_page_is_known_as_its_own(of, tmp_path):
-    for folder, votes in (("one", ("all",)), ("several", (1, 5, "all"))):
-        look_inside(of(*votes))
-        write_page(of(*votes), tmp_path / folder)
-        files = beside(tmp_path / folder) - {"index.html"}
-        assert any("basin" in name for name in files)
-        assert [name for name in files if not belongs(name)] == []
+def test_a_name_that_leads_elsewhere_is_not_followed(of, tmp_path):
+    write_page(of(5), tmp_path / "page")
+    (tmp_path / "mine.md").write_text("mine")
+    names = ["../mine.md", "tables/../../mine.md", str(tmp_path / "mine.md"), "index.html", "figures/..", "tables"]
+    told = {"page": "index.html", "files": names}
+    (tmp_path / "page" / LIST).write_text(json.dumps(told))
+    write_page(of(5), tmp_path / "page")
+    assert (tmp_path / "mine.md").read_text() == "mine"
+    assert (tmp_path / "page" / "index.html").exists()
+
+
+@pytest.mark.parametrize("broken", ["", "[]", "{}", '{"page": "index.html", "files": [3]}', '{"page": "index.html"}'])
+def test_a_list_that_is_none_removes_nothing(of, tmp_path, broken):
+    write_page(of(5, 10), tmp_path)
+    before = beside(tmp_path)
+    (tmp_path / LIST).write_text(broken)
+    write_page(of(5), tmp_path)
+    assert before <= beside(tmp_path)

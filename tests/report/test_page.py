@@ -74,7 +74,15 @@ def test_figures_and_tables_stand_beside_it(written):
     for figure in ("differences", "reliability", "entropy", "learning", "gallery-1"):
         assert {f"{figure}.png", f"{figure}.svg"} <= names
     tables = {path.name for path in (written.parent / "tables").iterdir()}
-    assert tables == {"scores.csv", "seeds.csv", "verdicts.csv", "comparison.json", "methods.md", "verdicts.md"}
+    assert tables == {
+        "scores.csv",
+        "seeds.csv",
+        "verdicts.csv",
+        "comparison.json",
+        "methods.md",
+        "verdicts.md",
+        "files.json",
+    }
     assert not list(written.parent.rglob(".part-*"))
 
 

@@ -1,38 +1,34 @@
-"""Files beside a page that it no longer has: what it wrote when it showed other numbers of votes, or more items."""
+"""Files beside a page that it no longer has: what it wrote when it showed other numbers of votes, or more items.
+
+A page lists what it wrote, so that nothing else is ever taken for its own.
+"""
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Collection
 from pathlib import Path
 
-from dissensus.report.place import told_beside
-
-_PANEL = r"(-all-votes|-\d+-votes?-an-item(--[a-z]+-)?)?"  # the end of a name where there are several numbers of votes
-_FIGURES = rf"figures/(by-votes|gallery-\d+|(differences|reliability|entropy|learning){_PANEL})\.(png|svg)"
-_TABLES = rf"tables/((methods|verdicts|basin){_PANEL}\.md|(scores|seeds|verdicts|basin)\.csv|comparison\.json)"
-_OWN = re.compile(f"{_FIGURES}|{_TABLES}")
+LIST = "tables/files.json"
 
 
-def belongs(name: str) -> bool:
-    """Whether a comparison's page names a file beside it so.
+def file_list(page: str, files: Collection[str]) -> bytes:
+    """The list itself: which page wrote these files, by their names in its folder."""
+    return (json.dumps({"page": page, "files": sorted({*files, LIST})}, indent=1) + "\n").encode()
 
-    >>> belongs("tables/methods-5-votes-an-item.md"), belongs("figures/gallery-3.svg"), belongs("tables/mine.md")
-    (True, True, False)
+
+def leftovers(page: Path, files: Collection[str]) -> list[str]:
+    """What ``page`` wrote beside itself the last time, and is not among ``files`` now.
+
+    Nothing where another page was the last to write there, or where figures or tables are elsewhere, behind a link.
     """
-    return _OWN.fullmatch(name) is not None
-
-
-def leftovers(folder: Path, files: Collection[str]) -> list[str]:
-    """What the last comparison in ``folder`` wrote beside its page, and is not among ``files``; nobody else's files.
-
-    Nothing where another page stands in the folder, or where figures or tables are elsewhere, behind a link: who else
-    has files there is not known.
-    """
-    parts = [folder / part for part in ("figures", "tables")]
-    another = any(path.name not in files for path in folder.glob("*.htm*"))
-    if another or any(part.is_symlink() for part in parts) or not told_beside(folder).runs:
+    parts = {part: page.parent / part for part in ("figures", "tables")}
+    try:
+        told = json.loads((page.parent / LIST).read_text("utf-8"))
+        before = [Path(name) for name in told["files"]] if told["page"] == page.name else []
+    except (OSError, ValueError, KeyError, TypeError):
         return []
-    there = [path for part in parts for path in part.glob("*") if path.is_file()]
-    names = (path.relative_to(folder).as_posix() for path in there)
-    return sorted(name for name in names if belongs(name) and name not in files)
+    if any(part.is_symlink() for part in parts.values()):
+        return []
+    own = (name for name in before if len(name.parts) == 2 and name.parts[0] in parts and name.name != "..")
+    return sorted(name.as_posix() for name in own if name.as_posix() not in files)

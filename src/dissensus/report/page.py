@@ -19,7 +19,7 @@ from dissensus.report.basin import basin, basin_csv
 from dissensus.report.comparison import Comparison, Panel, collect
 from dissensus.report.gallery import gallery
 from dissensus.report.glossary import MEASURES, method_in_words
-from dissensus.report.leftovers import leftovers
+from dissensus.report.leftovers import LIST, file_list, leftovers
 from dissensus.report.output import Files, picture, render, uri, write_files
 from dissensus.report.pairing import flat
 from dissensus.report.place import page_file
@@ -40,10 +40,11 @@ def write_page(
     content, figures = _content(comparison, data if data is not None else at_hand(comparison))
     files = {f"figures/{name}": drawn for name, drawn in figures.items()}
     files |= {f"tables/{name}": text.encode() for name, text in table_files(comparison).items()}
+    files[LIST] = file_list(page.name, files)
     files[page.name] = render(
         "page.html.j2", content
     ).encode()  # last: where there is a page, everything beside it is there too
-    write_files(files, page.parent, instead_of=leftovers(page.parent, files))
+    write_files(files, page.parent, instead_of=leftovers(page, files))
     return page
 
 

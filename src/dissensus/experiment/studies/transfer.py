@@ -74,21 +74,20 @@ def transfer(first: Dataset, second: Dataset, seed: int, how: Setting) -> list[S
     learnt = trials([Asked(first, first.votes, before, seed, here) for before in FIRST])
     for before, said in zip(FIRST, learnt, strict=True):
         makes[before] = carried(makes[before], said.state, head=same)
-    lengths = (max(1, how.recipe.epochs // 10), how.recipe.epochs)
-    asked = {
-        (before, epochs): Asked(
-            second, labels, "majority", seed, replace(here, recipe=replace(here.recipe, epochs=epochs)), make=make
-        )
-        for before, make in makes.items()
-        for epochs in lengths
-    }
-    said_after = dict(zip(asked, trials(list(asked.values())), strict=True))
-    if same:  # a fresh head knows nothing
-        said_after |= {(before, 0): untrained(second, labels, seed, here, makes[before]) for before in FIRST}
+    lengths = (0, max(1, how.recipe.epochs // 10), how.recipe.epochs)
+    arms = [(before, epochs) for before in BEFORE for epochs in lengths]
+    longer = {epochs: replace(here, recipe=replace(here.recipe, epochs=epochs)) for epochs in lengths[1:]}
+    second_trainings = [
+        Asked(second, labels, "majority", seed, longer[epochs], make=makes[before]) for before, epochs in arms if epochs
+    ]
+    trained = iter(trials(second_trainings))
     rows = []
-    for before, epochs in sorted(said_after, key=lambda arm: (BEFORE.index(arm[0]), arm[1])):
+    for before, epochs in arms:
+        if not epochs and (before == "none" or not same):
+            continue  # a fresh head knows nothing
+        said = next(trained) if epochs else untrained(second, labels, seed, here, makes[before])
         place = {"data": name, "condition": f"after {epochs} epochs", "method": before, "seed": seed}
-        rows += measured(said_after[before, epochs], judges, **place)
+        rows += measured(said, judges, **place)
     return rows
 
 
