@@ -6,13 +6,14 @@ time, and the tables that the README is checked against.
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from measure import environment
@@ -25,9 +26,8 @@ COMMANDS = {
 }
 
 
-def main(names: Sequence[str]) -> None:
-    """All of them, or those that are named."""
-    for name in names or COMMANDS:
+def main(names: Iterable[str]) -> None:
+    for name in names:
         command = COMMANDS[name]
         with tempfile.TemporaryDirectory() as folder:
             store = [] if command == ["demo"] else ["--store", f"{folder}/runs"]
@@ -58,4 +58,7 @@ def main(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=COMMANDS, help="one of the two")
+    only = parser.parse_args().only
+    main([only] if only else COMMANDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -13,6 +14,12 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 PACKAGES = ("numpy", "scipy", "polars", "torch")
+
+
+def no_options(about: str | None) -> None:
+    """For a script that takes none: ``--help`` says what it is about, anything else is refused before it begins."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args()
 
 
 def environment(packages: tuple[str, ...] = PACKAGES) -> dict[str, Any]:

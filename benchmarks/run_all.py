@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import torch
+from measure import no_options
 
 HERE = Path(__file__).resolve().parent
 
@@ -41,4 +42,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_options(__doc__)
     main()

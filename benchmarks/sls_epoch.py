@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from measure import write_result
+from measure import no_options, write_result
 
 from dissensus import Multipass, StochasticLabelSampling, Votes
 
@@ -171,4 +171,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_options(__doc__)
     main()

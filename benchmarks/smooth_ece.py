@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import relplot
-from measure import write_result
+from measure import no_options, write_result
 
 from dissensus.metrics import smooth_ece, softmax
 
@@ -70,4 +70,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_options(__doc__)
     main()

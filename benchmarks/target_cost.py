@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from measure import write_result
+from measure import no_options, write_result
 from torch import Tensor
 
 from dissensus import Multipass, Soft, StochasticLabelSampling, Votes
@@ -214,4 +214,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_options(__doc__)
     main()
