@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.experiment.papers.experiments import Cell, Votes
-from dissensus.records import Slice
+from dissensus.records import Diagnosis, Slice
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers.paper import Paper
@@ -57,6 +57,11 @@ class Finding:
     other: str = ""
     low: float = np.nan
     high: float = np.nan
+
+    @classmethod
+    def of(cls, run: str, one: Diagnosis) -> Finding:
+        """What was found inside a model, or between two."""
+        return cls(run, one.name, one.value, one.weights, False, one.slice, "evaluation", one.other, one.low, one.high)
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
-from dissensus.diagnostics.cam_stability import cam_stability
-from dissensus.diagnostics.findings import estimated
-from dissensus.diagnostics.similarity import debiased_cka, linear_cka
 from dissensus.evaluation import human_shares
-from dissensus.experiment.pairs import Indices, on_shared_items
+from dissensus.experiment.pairs import features_alike, maps_alike, on_shared_items
 from dissensus.experiment.papers import Cell, Finding
 from dissensus.experiment.reproduce.partners import by_method
-from dissensus.metrics import most_disputed
-from dissensus.records import CHECKPOINTS, Checkpoint, Slice, StoredRun
+from dissensus.records import CHECKPOINTS, StoredRun
 
 
 def across_seeds(runs: Mapping[Cell, StoredRun]) -> Iterator[Finding]:
@@ -23,31 +17,10 @@ def across_seeds(runs: Mapping[Cell, StoredRun]) -> Iterator[Finding]:
     for cells in by_method(kept):
         for run, other, here, there in on_shared_items(runs[cell] for cell in cells):
             for checkpoint in CHECKPOINTS:
-                yield from _representations(run, other, here, there, checkpoint)
-                yield from _maps(run, other, here, there, checkpoint)
-
-
-def _representations(
-    run: StoredRun, other: StoredRun, here: Indices, there: Indices, checkpoint: Checkpoint
-) -> Iterator[Finding]:
-    name = f"{checkpoint}_features"
-    if name in run.predictions and name in other.predictions:
-        x = run.predictions[name][here].astype(np.float64)
-        y = other.predictions[name][there].astype(np.float64)
-        for measure, cka in (("cka", linear_cka), ("debiased_cka", debiased_cka)):
-            yield Finding(run.name, measure, cka(x, y), checkpoint, other=other.name)
-
-
-def _maps(run: StoredRun, other: StoredRun, here: Indices, there: Indices, checkpoint: Checkpoint) -> Iterator[Finding]:
-    name = f"{checkpoint}_maps"
-    if name not in run.predictions or name not in other.predictions:
-        return
-    disputed = most_disputed(human_shares(run)[here])
-    a, b = run.predictions[name][here], other.predictions[name][there]
-    slices: dict[Slice, Indices] = {"all": np.arange(len(here)), "disputed": disputed}
-    for part, index in slices.items():
-        told = cam_stability(a[index], b[index])
-        row = estimated("cam_stability", told.mean, told.standard_error, len(index))
-        yield Finding(
-            run.name, row.name, row.value, checkpoint, False, part, "evaluation", other.name, row.low, row.high
-        )
+                for one in features_alike(run, other, here, there, checkpoint):
+                    yield Finding(run.name, one.name, one.value, checkpoint, other=other.name)
+                maps = f"{checkpoint}_maps"
+                if maps in run.predictions and maps in other.predictions:
+                    pair = run.predictions[maps][here], other.predictions[maps][there]
+                    for one in maps_alike(*pair, human_shares(run)[here], checkpoint, other.name):
+                        yield Finding.of(run.name, one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from dissensus.experiment.reproduce.yardsticks import YARDSTICK, entropy_gaps, y
 from dissensus.experiment.subject import dynamics_of
 from dissensus.metrics import entropy, smooth_reliability
 from dissensus.metrics.calibration import equal_mass
-from dissensus.records import CHECKPOINTS, Checkpoint, Diagnosis, StoredRun
+from dissensus.records import CHECKPOINTS, Checkpoint, StoredRun
 
 if TYPE_CHECKING:
     from dissensus.experiment.reproduce.reproduction import Reproduction
@@ -82,7 +83,7 @@ def _of_run(cell: Cell, run: StoredRun, of: Reproduction) -> Found:
     yield from entropy_gaps(run)
     for one in run.diagnostics():
         if one.weights and one.other not in of.looks:  # lines between runs are told below, from one end to the other
-            yield _finding(run.name, one)
+            yield Finding.of(run.name, one)
     human = human_shares(run)
     for checkpoint in CHECKPOINTS:
         if np.isfinite(run.predictions[f"{checkpoint}_logits"]).all():
@@ -108,12 +109,7 @@ def _dynamics(run: StoredRun) -> Found:
         found = dynamics_of(run.history, len(run.predictions["counts"]))
     except InputError:  # the run diverged, and got nowhere
         return
-    yield from (_finding(run.name, one) for one in found)
-
-
-def _finding(run: str, one: Diagnosis, other: str | None = None) -> Finding:
-    where = one.other if other is None else other
-    return Finding(run, one.name, one.value, one.weights, False, one.slice, "evaluation", where, one.low, one.high)
+    yield from (Finding.of(run.name, one) for one in found)
 
 
 def _binned(by: Any, values: Any) -> Curve:
@@ -130,7 +126,7 @@ def _barriers(runs: Runs, of: Reproduction) -> Found:
         for here, there, turned in ((first, second, False), (second, first, True)):
             for one in here.diagnostics():
                 if one.other == there.name:
-                    yield _finding(first.name, one, second.name)
+                    yield replace(Finding.of(first.name, one), other=second.name)
                     losses = here.predictions.get(f"{one.weights}_{one.name}_{there.name}")
                     if losses is not None:
                         curve = Curve(np.linspace(0, 1, len(losses)), losses[::-1] if turned else losses)
