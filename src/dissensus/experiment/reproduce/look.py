@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dissensus.diagnostics.findings import correlated, estimated
 from dissensus.experiment.pairs import LAST_BLOCK, barriers
-from dissensus.experiment.papers import Cell, Finding, Paper
+from dissensus.experiment.papers import Cell, Paper, RunNumber
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.lines import Line, Models, lines_of
 from dissensus.experiment.reproduce.setting import Effort, outside_images
@@ -85,7 +85,7 @@ class Look:
         held = _names(run) if kept else set()
         return lost + [name.replace("_", " ") for name in kept if f"best_{name}" not in held]
 
-    def lacks_numbers(self, found: Iterable[Diagnosis | Finding]) -> list[str]:
+    def lacks_numbers(self, found: Iterable[Diagnosis | RunNumber]) -> list[str]:
         """The same, of the numbers alone: those that are there, in a store or in results."""
         numbers = {(one.name, one.slice, one.other) for one in found}
         wanted = {f"curvature of {part} items": ("top_eigenvalue", part, "") for part in self.curvature}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dissensus.base.errors import InputError
 from dissensus.metrics import Estimate
 from dissensus.report.paper.grid import Box, Grid, Line, box, filled, title_of
-from dissensus.report.paper.measured import Subject, measured
+from dissensus.report.paper.measured import Sought, measured
 from dissensus.report.tables import number
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def reach_table(evidence: Evidence, told: Beside) -> Grid:
         if (one := getattr(told.reach[metric], kind)) is not None
     ]
     for method in ("soft", "sls", "multipass", "majority"):
-        found = [measured(evidence, Subject(metric, method)) for metric in metrics]
+        found = [measured(evidence, Sought(metric, method)) for metric in metrics]
         line = Line(method, "measured, all votes", tuple(box(one, 4) for one in found))
         if filled([line]):
             lines.append(line)

@@ -13,7 +13,7 @@ import numpy as np
 from dissensus.base.words import many
 from dissensus.diagnostics.registry import DIAGNOSTICS
 from dissensus.metrics import METRICS
-from dissensus.report.paper.measured import Measured, higher_is_better
+from dissensus.report.paper.measured import BySeed, higher_is_better
 from dissensus.report.tables import heading, number
 from dissensus.stats import Interval
 
@@ -123,7 +123,7 @@ def bounds(interval: Interval, digits: int) -> str:
     return f"[{number(interval.low, digits)}, {number(interval.high, digits)}]"
 
 
-def box(found: Measured, digits: int, *, expected: int | None = None, differs: bool = False) -> Box:
+def box(found: BySeed, digits: int, *, expected: int | None = None, differs: bool = False) -> Box:
     """Mean and interval; the number of seeds, where it is not the one that the line is said to have."""
     interval = found.interval
     if interval is None:
@@ -135,7 +135,7 @@ def box(found: Measured, digits: int, *, expected: int | None = None, differs: b
     return Box(number(interval.mean, digits), detail, differs)
 
 
-def record(found: Measured, **more: Any) -> dict[str, Any]:
+def record(found: BySeed, **more: Any) -> dict[str, Any]:
     """A number in full, for a file."""
     interval = found.interval
     return {
