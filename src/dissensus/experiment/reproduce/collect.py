@@ -11,6 +11,7 @@ import numpy as np
 from dissensus.base.errors import InputError
 from dissensus.diagnostics.proposition import proposition_deviation
 from dissensus.evaluation import human_shares, plain_probs, records_of
+from dissensus.experiment.budget import took
 from dissensus.experiment.papers import Cell, Curve, Evidence, RunCurve, RunNumber
 from dissensus.experiment.reproduce.across import across_seeds
 from dissensus.experiment.reproduce.gains import Gains
@@ -56,7 +57,7 @@ def collect(of: Reproduction) -> Evidence:
 def about(run: StoredRun) -> dict[str, Any]:
     """Where and how a run was made; of the seconds, its share of a device that several runs used at once."""
     told, packages = run.about, run.about.get("packages", {})
-    looking = told.get("looking") or 0.0
+    training, looking, _ = took(run)
     found = {
         "data": run.plan["data"]["name"],
         "model": run.plan["model"]["name"],
@@ -65,7 +66,7 @@ def about(run: StoredRun) -> dict[str, Any]:
         "torch": packages.get("torch"),
         "device": told.get("device"),
         "precision": run.plan["recipe"].get("precision"),
-        "seconds": round((told["seconds"] - looking) / told.get("width", 1) + looking, 3),
+        "seconds": round(training / told.get("width", 1) + looking, 3),
         "diverged": run.diverged,
     }
     return {name: value for name, value in found.items() if value is not None}  # as files have it
