@@ -6,8 +6,9 @@ import numpy as np
 
 from dissensus.diagnostics.registry import DIAGNOSTICS
 from dissensus.metrics import METRICS
-from dissensus.report.paper.grid import Box, box, digits_of, title_of, to_csv
+from dissensus.report.paper.grid import box, digits_of, title_of, to_csv
 from dissensus.report.paper.measured import BySeed
+from dissensus.report.tables import Box
 
 
 def test_a_box_says_its_seeds_where_the_line_has_others():

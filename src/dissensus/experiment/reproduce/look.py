@@ -19,7 +19,7 @@ from dissensus.diagnostics.findings import correlated, estimated
 from dissensus.experiment.pairs import LAST_BLOCK, barriers
 from dissensus.experiment.papers import Cell, Paper, RunNumber
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.reproduce.lines import Line, Models, lines_of
+from dissensus.experiment.reproduce.lines import LineBetween, Models, lines_of
 from dissensus.experiment.reproduce.setting import Effort, outside_images
 from dissensus.experiment.subject import Kept, Subject
 from dissensus.metrics import softmax
@@ -136,7 +136,7 @@ class Look:
 
 def looks_of(plans: Mapping[Cell, Plan], paper: Paper, effort: Effort, models: Models) -> dict[str, Look]:
     """By run, what is looked for in it, of all trainings of a paper; runs in which nothing is are left out."""
-    leading: dict[Cell, list[Line]] = {}
+    leading: dict[Cell, list[LineBetween]] = {}
     for line in lines_of(plans, paper):
         for cell in line.ends:
             leading.setdefault(cell, []).append(line)

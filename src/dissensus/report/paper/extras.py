@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from dissensus.base.words import many
 from dissensus.report.paper.grid import (
     SLICES,
-    Box,
     Grid,
     Line,
     box,
@@ -21,7 +20,7 @@ from dissensus.report.paper.grid import (
     votes_in_words,
 )
 from dissensus.report.paper.measured import HARD, METHODS, VOTES, Sought, difference, measured
-from dissensus.report.tables import p_value
+from dissensus.report.tables import Box, p_value
 from dissensus.stats import holm, wilcoxon
 from dissensus.stats.paired import SINGLE
 

@@ -12,7 +12,6 @@ from dissensus.report.paper.coverage import Coverage, coverage
 from dissensus.report.paper.grid import (
     SETS,
     SLICES,
-    Box,
     Grid,
     Line,
     box,
@@ -23,7 +22,7 @@ from dissensus.report.paper.grid import (
     votes_in_words,
 )
 from dissensus.report.paper.measured import FEW, BySeed, Gap, Paired, Sought, few_in_words, gap, measured, p_of
-from dissensus.report.tables import number, p_value
+from dissensus.report.tables import Box, number, p_value
 from dissensus.stats import holm
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from dissensus.report.paper.differences import in_words
-from dissensus.report.paper.grid import Box, Grid, Line, box, called, digits_of, record, votes_in_words
+from dissensus.report.paper.grid import Grid, Line, box, called, digits_of, record, votes_in_words
 from dissensus.report.paper.measured import FEW, VOTES, BySeed, Sought, few_in_words, gap, measured
-from dissensus.report.tables import number
+from dissensus.report.tables import Box, number
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers import Address, Paper
@@ -73,7 +73,7 @@ def _with_range(shown: Box, found: BySeed, wanted: bool, digits: int) -> Box:
     if not (wanted and found):
         return shown
     low, high = min(found.values.values()), max(found.values.values())
-    return Box(shown.text, f"{shown.detail} seeds {number(low, digits)} to {number(high, digits)}", shown.differs)
+    return replace(shown, detail=f"{shown.detail} seeds {number(low, digits)} to {number(high, digits)}")
 
 
 def _told(paper: Paper, address: Address) -> dict[str, Any]:

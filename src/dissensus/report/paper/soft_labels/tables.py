@@ -9,9 +9,9 @@ import numpy as np
 
 from dissensus.metrics import METRICS
 from dissensus.report.paper.coverage import coverage
-from dissensus.report.paper.grid import Box, Grid, Line, box, filled, record, title_of
+from dissensus.report.paper.grid import Grid, Line, box, filled, record, title_of
 from dissensus.report.paper.measured import BySeed, Sought, measured
-from dissensus.report.tables import number
+from dissensus.report.tables import Box, number
 
 if TYPE_CHECKING:
     from dissensus.experiment.claims import Enough
