@@ -37,6 +37,7 @@ Found = Iterator[tuple[StoredRun, Diagnosis]]
 Opened = Callable[[str], Subject | None]  # a run by its name; None where its weights are gone
 Indices = NDArray[np.int64]
 
+CKAS = {"cka": linear_cka, "debiased_cka": debiased_cka}
 # The last layer that still has places, where Grad-CAM looks.
 LAST_BLOCK: dict[str, Callable[[Any], nn.Module]] = {
     "resnet18": lambda model: model.stages[-1],
@@ -53,7 +54,7 @@ def across_seeds(runs: Iterable[StoredRun], opened: Opened) -> Found:
     for group in _alike(runs, lambda plan: plan | {"seeds": None}):
         place = {run.name: i for i, run in enumerate(group)}
         for run, other, here, there in on_shared_items(group):
-            yield from ((run, one) for one in features_alike(run, other, here, there, "best"))
+            yield from ((run, one) for one in _representations(run, other, here, there))
             yield from ((run, one) for one in _maps(run, other, here, there, opened))
             split = {one.plan["seeds"]["split"] for one in (run, other)}  # runs of one split: see between_models
             if len(split) == 2 and place[other.name] - place[run.name] in (1, len(group) - 1):
@@ -77,17 +78,19 @@ def share_enough(first: ArrayLike, second: ArrayLike) -> bool:
     return len(np.intersect1d(first, second)) >= LEAST_ITEMS
 
 
-def features_alike(
-    run: StoredRun, other: StoredRun, here: Indices, there: Indices, weights: Checkpoint
-) -> Iterator[Diagnosis]:
-    """CKA, plain and debiased, where both kept features; ``here`` and ``there`` are the same items."""
-    kept = f"{weights}_features"
-    if kept not in run.predictions or kept not in other.predictions:
-        return
-    x, y = run.predictions[kept][here], other.predictions[kept][there]
-    values, errors = (linear_cka(x, y), debiased_cka(x, y)), cka_errors(x, y)
-    for name, value, error in zip(("cka", "debiased_cka"), values, errors, strict=True):
-        yield estimated(name, value, error, len(here), weights=weights, other=other.name)
+def kept_by_both(
+    name: str, run: StoredRun, other: StoredRun, here: Indices, there: Indices
+) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """An array of each, of the items that they share; None where one of them has not kept it."""
+    if name not in run.predictions or name not in other.predictions:
+        return None
+    return run.predictions[name][here], other.predictions[name][there]
+
+
+def _representations(run: StoredRun, other: StoredRun, here: Indices, there: Indices) -> Iterator[Diagnosis]:
+    if (features := kept_by_both("best_features", run, other, here, there)) is not None:
+        for (name, cka), error in zip(CKAS.items(), cka_errors(*features), strict=True):
+            yield estimated(name, cka(*features), error, len(here), weights="best", other=other.name)
 
 
 def _maps(run: StoredRun, other: StoredRun, here: Indices, there: Indices, opened: Opened) -> Iterator[Diagnosis]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dissensus.evaluation import human_shares
-from dissensus.experiment.pairs import features_alike, maps_alike, on_shared_items
+from dissensus.experiment.pairs import CKAS, kept_by_both, maps_alike, on_shared_items
 from dissensus.experiment.papers import Cell, RunNumber
 from dissensus.experiment.reproduce.partners import by_method
 from dissensus.records import CHECKPOINTS, StoredRun
@@ -17,10 +17,9 @@ def across_seeds(runs: Mapping[Cell, StoredRun]) -> Iterator[RunNumber]:
     for cells in by_method(kept):
         for run, other, here, there in on_shared_items(runs[cell] for cell in cells):
             for checkpoint in CHECKPOINTS:
-                for one in features_alike(run, other, here, there, checkpoint):
-                    yield RunNumber(run.name, one.name, one.value, checkpoint, other=other.name)
-                maps = f"{checkpoint}_maps"
-                if maps in run.predictions and maps in other.predictions:
-                    pair = run.predictions[maps][here], other.predictions[maps][there]
-                    for one in maps_alike(*pair, human_shares(run)[here], checkpoint, other.name):
-                        yield RunNumber.of(run.name, one)
+                if (features := kept_by_both(f"{checkpoint}_features", run, other, here, there)) is not None:
+                    for name, cka in CKAS.items():
+                        yield RunNumber(run.name, name, cka(*features), checkpoint, other=other.name)
+                if (maps := kept_by_both(f"{checkpoint}_maps", run, other, here, there)) is not None:
+                    found = maps_alike(*maps, human_shares(run)[here], checkpoint, other.name)
+                    yield from (RunNumber.of(run.name, one) for one in found)
