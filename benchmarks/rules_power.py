@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from dissensus.base.streams import stream
 from dissensus.experiment.claims import Claims, judge_claims, read_claims
-from dissensus.experiment.claims.quantities import Term
+from dissensus.experiment.claims.quantities import Number
 from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.stats.bootstrap import Interval
 
@@ -85,18 +85,18 @@ class Level:
     sd: float
 
 
-World = Callable[[Term], Level | None]
+World = Callable[[Number], Level | None]
 
 
 # --- worlds -----------------------------------------------------------------------------------------------------------
 
 
 @cache
-def published() -> Mapping[Term, Level]:
+def published() -> Mapping[Number, Level]:
     """Every published number; of several rows that have it, that of most seeds."""
-    found: dict[Term, tuple[int, Level]] = {}
+    found: dict[Number, tuple[int, Level]] = {}
     for address, number in read_paper("basins").published.numbers.items():
-        asked = Term(
+        asked = Number(
             address.metric, address.method, address.votes, address.hold, address.slice, outside=address.outside
         )
         seeds = address.seeds or 0
@@ -124,11 +124,11 @@ def _kind(metric: str) -> str:
     return kinds.get(metric, metric)
 
 
-def right(asked: Term) -> Level | None:
+def right(asked: Number) -> Level | None:
     """As published."""
     told = published()
     if asked.metric in EPOCHS:
-        earlier = told[Term(EARLIER[asked.metric], "sls")].mean if asked.method == "sls" else 0.0
+        earlier = told[Number(EARLIER[asked.metric], "sls")].mean if asked.method == "sls" else 0.0
         return Level(EPOCHS[asked.metric] - earlier, ASSUMED["epochs"])
     if asked.metric == "debiased_ece":
         ece = right(replace(asked, metric="ece"))
@@ -140,12 +140,12 @@ def right(asked: Term) -> Level | None:
     return next((told[one] for one in (asked, with_all, as_sls) if one in told), None)
 
 
-def nothing(asked: Term) -> Level | None:
+def nothing(asked: Number) -> Level | None:
     """Soft labels, whatever the method is called."""
     return right(replace(asked, method="soft", hold=1))
 
 
-def reverse(asked: Term) -> Level | None:
+def reverse(asked: Number) -> Level | None:
     """As far from soft labels as published, on the other side."""
     told, soft = right(asked), nothing(asked)
     if told is None or soft is None:
@@ -190,13 +190,13 @@ class Imagined(Evidence):
     def numbers(self, name: str, **of: Any) -> dict[int, float]:
         if of["tempered"] or of["where"] != "evaluation":
             return {}  # neither was published
-        asked = Term(name, of["method"], of["votes"], of["hold"], of["slice"], outside=of["other"])
+        asked = Number(name, of["method"], of["votes"], of["hold"], of["slice"], outside=of["other"])
         level = self.world(asked)
         return {} if level is None else dict(enumerate((level.mean + level.sd * self._noise(asked)).tolist()))
 
     def pairs(self, name: str, **of: Any) -> dict[tuple[int, int], float]:
         """Half of the variance is that of the two seeds, half is the pair's own."""
-        asked = Term(name, of["method"], slice=of["slice"])
+        asked = Number(name, of["method"], slice=of["slice"])
         level = self.world(asked)
         if level is None:
             return {}
@@ -205,13 +205,13 @@ class Imagined(Evidence):
         noise = [(seeds[i] + seeds[j]) / 2 + one / np.sqrt(2) for (i, j), one in zip(pairs, own, strict=True)]
         return {pair: level.mean + level.sd * one for pair, one in zip(pairs, noise, strict=True)}
 
-    def _noise(self, asked: Term) -> Array:
+    def _noise(self, asked: Number) -> Array:
         """Of unit variance: what all runs of a seed share, and what is the run's own."""
         run = f"{asked.method} {asked.votes} {asked.hold}"
         shared, own = self._of("all runs", asked), self._of(run, asked)
         return np.sqrt(self.correlation) * shared + np.sqrt(1 - self.correlation) * own
 
-    def _of(self, runs: str, asked: Term) -> Array:
+    def _of(self, runs: str, asked: Number) -> Array:
         metric = "soft_nll" if asked.metric == "kl" else asked.metric  # they differ by the annotators' entropy alone
         kind = f"{_kind(metric)} {asked.outside}"
         drawn = [

@@ -11,11 +11,11 @@ import pytest
 from dissensus.experiment.claims import Claims, read_claims
 from dissensus.experiment.claims.judge import with_temperature
 from dissensus.experiment.claims.planned import planned, plans
-from dissensus.experiment.claims.quantities import Term, quantities
+from dissensus.experiment.claims.quantities import Number, quantities
 from dissensus.experiment.papers import Cell, Evidence, Paper, read_paper
 
-Base = Callable[[Term], float]  # what a number is, on average
-Noise = Callable[[Term], float]  # its standard deviation over seeds
+Base = Callable[[Number], float]  # what a number is, on average
+Noise = Callable[[Number], float]  # its standard deviation over seeds
 
 HARD = ("sls", "multipass", "deterministic-control")
 GAIN = {5: 0.05, 10: 0.045, 25: 0.025, 50: 0.02, "all": 0.001}
@@ -33,7 +33,7 @@ def claims() -> Claims:
     return read_claims("basins")
 
 
-def as_claimed(number: Term) -> float:
+def as_claimed(number: Number) -> float:
     """A world in which every claim holds."""
     hard = number.method in HARD
     table = {
@@ -67,7 +67,7 @@ def as_claimed(number: Term) -> float:
     return {"soft": 240.0, "shuffled-sls": 18.0}.get(number.method, 104.0)  # curvature
 
 
-def _nll(number: Term) -> float:
+def _nll(number: Number) -> float:
     if number.method == "shuffled-sls":
         return float(np.log(10))
     level = {"majority": 0.73, "label-smoothing": 0.63, "mixup": 0.55}.get(number.method, 0.51)
@@ -76,16 +76,16 @@ def _nll(number: Term) -> float:
     return level + stale + few - (GAIN[number.votes] if number.method in HARD else 0.0)
 
 
-def _ece(number: Term) -> float:
+def _ece(number: Number) -> float:
     return {"majority": 0.07, "label-smoothing": 0.06, "mixup": 0.098}.get(number.method, 0.019)
 
 
-def _entropy_correlation(number: Term) -> float:
+def _entropy_correlation(number: Number) -> float:
     level = {"majority": 0.29, "label-smoothing": 0.21, "mixup": 0.25, "shuffled-sls": 0.0}.get(number.method, 0.39)
     return level + (0.012 if number.method in HARD and number.votes != "all" else 0.0)
 
 
-def little(number: Term) -> float:
+def little(number: Number) -> float:
     """Noise that leaves no doubt."""
     level = abs(as_claimed(number))
     return 1e-3 * (level if 0 < level < 1e-9 else max(level, 0.1))
@@ -122,7 +122,7 @@ KEYS = ("cell", "name", "checkpoint", "tempered", "slice", "where", "other")
 
 
 def _rows(
-    number: Term, protocol: str, checkpoint: str, base: Base, noise: Noise, seeds: list[int]
+    number: Number, protocol: str, checkpoint: str, base: Base, noise: Noise, seeds: list[int]
 ) -> Iterable[dict[str, object]]:
     chance = np.random.default_rng(abs(hash_of(number, protocol, checkpoint)))
 

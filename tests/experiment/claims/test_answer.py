@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from dissensus.experiment.claims import Claims, answer, judge_claims
-from dissensus.experiment.claims.quantities import Term
+from dissensus.experiment.claims.quantities import Number
 from dissensus.experiment.papers import Evidence, Paper
 
 from .conftest import HARD, as_claimed, world
 
 
-def told(claims: Claims, paper: Paper, base: Callable[[Term], float] = as_claimed, **more: object) -> list[str]:
+def told(claims: Claims, paper: Paper, base: Callable[[Number], float] = as_claimed, **more: object) -> list[str]:
     evidence = world(claims, paper, base=base, **more)
     return answer(judge_claims(evidence, paper), evidence)
 
@@ -64,7 +64,7 @@ def test_a_few_seeds_show_nothing_and_are_told_as_a_few(claims: Claims, paper: P
 def test_what_is_judged_is_spoken_of_before_what_is_begun(claims: Claims, paper: Paper) -> None:
     """No gain, so nothing is decided; of the audited protocol two seeds are there, of the published one all."""
 
-    def alike(number: Term) -> float:
+    def alike(number: Number) -> float:
         return as_claimed(replace(number, method="soft") if number.method in HARD else number)
 
     whole = world(claims, paper, base=alike)
@@ -76,7 +76,7 @@ def test_what_is_judged_is_spoken_of_before_what_is_begun(claims: Claims, paper:
 
 
 def test_the_opposite(claims: Claims, paper: Paper) -> None:
-    def reversed_(number: Term) -> float:
+    def reversed_(number: Number) -> float:
         worse = 0.2 if number.metric == "soft_nll" and number.method in HARD else 0.0
         much_worse = 0.1 if number.metric == "soft_nll" and number.method == "multipass" else 0.0
         return as_claimed(number) + worse + much_worse
@@ -94,7 +94,7 @@ def test_the_opposite(claims: Claims, paper: Paper) -> None:
 
 
 def test_it_depends_on_the_delivery(claims: Claims, paper: Paper) -> None:
-    def sls_is_worse(number: Term) -> float:
+    def sls_is_worse(number: Number) -> float:
         return as_claimed(number) + 0.2 * (number.metric == "soft_nll" and number.method == "sls")
 
     few, _, which, _, _ = told(claims, paper, sls_is_worse)
@@ -106,7 +106,7 @@ def test_it_depends_on_the_delivery(claims: Claims, paper: Paper) -> None:
 
 
 def test_a_gain_that_a_temperature_buys(claims: Claims, paper: Paper) -> None:
-    def bought(number: Term) -> float:
+    def bought(number: Number) -> float:
         mended = 0.04 if number.metric == "soft_nll" and number.method == "soft" and number.tempered else 0.0
         return as_claimed(number) - mended
 

@@ -9,13 +9,13 @@ import pytest
 
 from dissensus.experiment.claims import Claims, Ledger, Row, judge_claims, read_claims
 from dissensus.experiment.claims.decide import decide_identity
-from dissensus.experiment.claims.quantities import Term
+from dissensus.experiment.claims.quantities import Number
 from dissensus.experiment.papers import Cell, Evidence, Paper
 
 from .conftest import GAIN, HARD, as_claimed, little, world
 
 CLAIMS = [claim.name for claim in read_claims("basins").claims]
-Base = Callable[[Term], float]
+Base = Callable[[Number], float]
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +64,12 @@ def test_a_part_that_may_not_be_judged_on_fewer_cells_is_not_judged_on_some(clai
 # --- contradicted -----------------------------------------------------------------------------------------------------
 
 
-def changed(base: Base, when: Callable[[Term], bool], to: Callable[[float], float]) -> Base:
+def changed(base: Base, when: Callable[[Number], bool], to: Callable[[float], float]) -> Base:
     return lambda number: to(base(number)) if when(number) else base(number)
 
 
-def of(metric: str, *methods: str, **more: object) -> Callable[[Term], bool]:
-    def matches(number: Term) -> bool:
+def of(metric: str, *methods: str, **more: object) -> Callable[[Number], bool]:
+    def matches(number: Number) -> bool:
         named = number.metric == metric and (not methods or number.method in methods)
         return named and all(getattr(number, key) == value for key, value in more.items())
 
@@ -84,7 +84,7 @@ def plus(more: float) -> Callable[[float], float]:
     return lambda value: value + more
 
 
-OPPOSITE: dict[str, tuple[Callable[[Term], bool], Callable[[float], float]]] = {
+OPPOSITE: dict[str, tuple[Callable[[Number], bool], Callable[[float], float]]] = {
     "B1": (of("soft_nll", "sls"), plus(0.1)),
     "B2": (of("entropy_correlation", "majority"), plus(0.3)),
     "B3": (of("debiased_ece", "mixup"), times(0.0)),
@@ -152,7 +152,7 @@ def test_stale_labels_need_five_seeds(claims: Claims, paper: Paper) -> None:
     assert [cell.p for part in row.deciding[:3] for cell in part.cells] == [1 / 32] * 3
 
 
-BETWEEN: dict[str, tuple[Callable[[Term], bool], Callable[[float], float]]] = {
+BETWEEN: dict[str, tuple[Callable[[Number], bool], Callable[[float], float]]] = {
     "B1": (of("accuracy", "sls"), plus(0.01)),  # at the margin: neither within it nor beyond
     "B2": (of("soft_nll", "label-smoothing"), lambda value: 0.51),  # as soft labels
     "B3": (of("accuracy", "soft"), lambda value: 0.885),
@@ -188,7 +188,7 @@ def test_every_rule_can_leave_its_claim_open(claims: Claims, paper: Paper, name:
     assert "only" not in row.reason
 
 
-def balanced(name: str) -> Callable[[Term], float]:
+def balanced(name: str) -> Callable[[Number], float]:
     """So much noise, where the change was made, that chance decides nothing; as little as ever elsewhere."""
     when, _ = BETWEEN[name]
     return lambda number: little(number) * (4 if when(number) else 1)

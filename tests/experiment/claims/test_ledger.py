@@ -7,7 +7,7 @@ import pytest
 
 from dissensus.base.errors import InputError, StoreError
 from dissensus.experiment.claims import Claims, Ledger, judge_claims
-from dissensus.experiment.claims.quantities import Term
+from dissensus.experiment.claims.quantities import Number
 from dissensus.experiment.papers import Evidence, Paper
 
 from .conftest import HARD, as_claimed, world
@@ -99,7 +99,7 @@ def test_a_part_that_is_not_planned_is_not_waited_for(claims: Claims, paper: Pap
 
 
 def test_a_contradiction_does_not_wait(claims: Claims, paper: Paper) -> None:
-    def curved(number: Term) -> float:
+    def curved(number: Number) -> float:
         return as_claimed(replace(number, method="soft" if number.method in HARD else "sls"))
 
     whole = world(claims, paper, base=curved, only="B10")

@@ -9,7 +9,7 @@ import pytest
 from dissensus.experiment.claims import Claims
 from dissensus.experiment.claims.measured import measured
 from dissensus.experiment.claims.planned import DIAGNOSTIC_OF, planned, plans
-from dissensus.experiment.claims.quantities import Difference, Term, quantities
+from dissensus.experiment.claims.quantities import Difference, Number, quantities
 from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.metrics import METRICS
 
@@ -41,7 +41,7 @@ def test_cells_counted_by_hand(claims: Claims, claim: str, part: int, cells: int
 
 def test_a_mean_over_deliveries_and_votes_less_the_same_elsewhere(claims: Claims) -> None:
     (cell,) = quantities(claims["B5"].parts[0])
-    at = lambda method, votes: Term("soft_nll", method, votes)  # noqa: E731
+    at = lambda method, votes: Number("soft_nll", method, votes)  # noqa: E731
     assert set(cell.differences) == {Difference(at(m, k), at("soft", k)) for m in HARD for k in (5, 10)}
     assert set(cell.less) == {Difference(at(m, k), at("soft", k)) for m in HARD for k in (25, 50)}
     assert cell.times == 1.0
@@ -56,8 +56,8 @@ def test_half_of_the_gain_without_a_temperature(claims: Claims) -> None:
 
 def test_the_control_is_the_same_method_again(claims: Claims) -> None:
     sls, soft = (cell.differences[0].second for cell in quantities(claims["B14"].parts[1]))
-    assert sls == Term("barrier_reset", "sls", other="sls+reorder")
-    assert soft == Term("barrier_reset", "soft", other="soft+reorder")
+    assert sls == Number("barrier_reset", "sls", other="sls+reorder")
+    assert soft == Number("barrier_reset", "soft", other="soft+reorder")
 
 
 def test_what_the_audited_protocol_plans(claims: Claims, paper: Paper) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dissensus.experiment.claims.claim import Part, View
 from dissensus.experiment.claims.planned import needs, training
-from dissensus.experiment.claims.quantities import Difference, Quantity, Term
+from dissensus.experiment.claims.quantities import Difference, Number, Quantity
 from dissensus.experiment.papers import Cell, Evidence
 from dissensus.experiment.papers.evidence import REORDERED
 
@@ -58,7 +58,7 @@ def _under(
     return found
 
 
-def computed(quantity: Quantity, to: float | None, of: Callable[[Term], Values]) -> Values:
+def computed(quantity: Quantity, to: float | None, of: Callable[[Number], Values]) -> Values:
     """The quantity from its numbers, seed by seed; ``to`` is what a number is compared with that has no second."""
     told = _mean([_differences(one, to, of) for one in quantity.differences])
     if quantity.less:
@@ -67,7 +67,7 @@ def computed(quantity: Quantity, to: float | None, of: Callable[[Term], Values])
     return dict(sorted(told.items()))
 
 
-def _differences(one: Difference, to: float | None, of: Callable[[Term], Values]) -> Values:
+def _differences(one: Difference, to: float | None, of: Callable[[Number], Values]) -> Values:
     first = of(one.first)
     if one.second is None:
         return {seed: value - (to or 0.0) for seed, value in first.items()}
@@ -80,7 +80,7 @@ def _mean(several: list[Values]) -> Values:
     return {seed: sum(one[seed] for one in several) / len(several) for seed in sorted(shared)}
 
 
-def _values(number: Term, outside: str, part: Part, evidence: Evidence, view: View) -> Values:
+def _values(number: Number, outside: str, part: Part, evidence: Evidence, view: View) -> Values:
     """What was measured, without what is not finite: a run that diverged has no number."""
     found = _asked(replace(number, other=outside or number.other), part.pairs, evidence, view)
     finite = {_seed(seed): value for seed, value in found.items() if isfinite(value)}
@@ -93,7 +93,7 @@ def _seed(seed: Seed) -> Seed:
     return seed if isinstance(seed, int) else (min(seed), max(seed))
 
 
-def _asked(number: Term, pairs: bool, evidence: Evidence, view: View) -> Mapping[Any, float]:
+def _asked(number: Number, pairs: bool, evidence: Evidence, view: View) -> Mapping[Any, float]:
     asked: dict[str, Any] = {
         "protocol": view.protocol,
         "method": number.method,
@@ -109,7 +109,7 @@ def _asked(number: Term, pairs: bool, evidence: Evidence, view: View) -> Mapping
     return found | _turned(number, asked, evidence) if number.metric in EITHER_WAY else found
 
 
-def _turned(number: Term, asked: Mapping[str, Any], evidence: Evidence) -> dict[int, float]:
+def _turned(number: Number, asked: Mapping[str, Any], evidence: Evidence) -> dict[int, float]:
     """The same number where it is said of the second run."""
     second, again = number.other.removesuffix(REORDERED), number.other.endswith(REORDERED)
     moves = {cell.reorder for cell in evidence.runs.values() if cell.reorder} if again else {0}

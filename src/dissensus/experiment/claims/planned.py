@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dissensus.experiment.claims.quantities import Difference, Quantity, Term
+from dissensus.experiment.claims.quantities import Difference, Number, Quantity
 from dissensus.experiment.papers import Cell, Paper
 from dissensus.experiment.papers.evidence import REORDERED
 from dissensus.metrics import METRICS
@@ -59,7 +59,7 @@ def training(cell: Cell) -> tuple[Any, ...]:
     return cell.method, cell.votes, cell.hold, bool(cell.reorder)
 
 
-def needs(number: Term) -> set[tuple[Any, ...]]:
+def needs(number: Number) -> set[tuple[Any, ...]]:
     """The trainings that a number is of, and the diagnostic that it is planned as."""
     diagnostic = () if number.metric in METRICS else (DIAGNOSTIC_OF[number.metric],)
     needed = {(number.method, number.votes, number.hold, False, *diagnostic)}

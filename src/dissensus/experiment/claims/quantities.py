@@ -11,7 +11,7 @@ from dissensus.experiment.claims.claim import AXES, Part, metric_title
 
 
 @dataclass(frozen=True)
-class Term:
+class Number:
     """One number a seed, whatever the protocol."""
 
     metric: str
@@ -29,8 +29,8 @@ class Term:
 class Difference:
     """A number less another, or less a constant."""
 
-    first: Term
-    second: Term | None
+    first: Number
+    second: Number | None
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Quantity:
         return self.differences[0].first.outside if self.differences else ""
 
     @property
-    def numbers(self) -> list[Term]:
+    def numbers(self) -> list[Number]:
         both = [one for pair in (*self.differences, *self.less) for one in (pair.first, pair.second)]
         return [one for one in both if one is not None]
 
@@ -109,8 +109,8 @@ def _elsewhere(part: Part, differences: Iterable[Difference]) -> Iterator[Differ
     yield from once
 
 
-def _number(axes: Mapping[str, Any], changed: Mapping[str, Any] | None = None) -> Term:
-    return Term(**{**axes, **(changed or {})})
+def _number(axes: Mapping[str, Any], changed: Mapping[str, Any] | None = None) -> Number:
+    return Number(**{**axes, **(changed or {})})
 
 
 def _several(part: Part) -> bool:

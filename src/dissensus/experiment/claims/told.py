@@ -8,7 +8,7 @@ from typing import Any
 
 from dissensus.experiment.claims.claim import Part
 from dissensus.experiment.claims.measured import Values, computed
-from dissensus.experiment.claims.quantities import Quantity, Term
+from dissensus.experiment.claims.quantities import Number, Quantity
 from dissensus.experiment.papers import Address, Paper
 
 
@@ -39,12 +39,12 @@ def published_value(
         return None
     shared = set.intersection(*({address.seeds for address in several} for several in found.values()))
     best = max(shared, key=lambda seeds: seeds or 0) if shared else None
-    means: dict[Term, float] = {}
+    means: dict[Number, float] = {}
     for number, several in found.items():
         chosen = [address for address in several if address.seeds == best] if shared else several
         means[number] = paper.published.numbers[max(chosen, key=lambda address: address.seeds or 0)].mean
 
-    def of(number: Term) -> Values:
+    def of(number: Number) -> Values:
         return {0: log(means[number]) if part.ratio else means[number]}
 
     signed = (part.direction(quantity.metric) or 1) * computed(quantity, part.to, of)[0]
@@ -59,7 +59,7 @@ def _meant(quantity: Quantity, address: Mapping[str, Any], part: Part) -> bool:
     return address["metric"] == quantity.metric and slices == {address.get("slice", "all")}
 
 
-def _addresses(number: Term, paper: Paper, places: set[str], outside: Mapping[str, Any]) -> list[Address]:
+def _addresses(number: Number, paper: Paper, places: set[str], outside: Mapping[str, Any]) -> list[Address]:
     sets = set(outside[number.outside]) if number.outside else {""}
     if number.tempered or number.where != "evaluation":
         return []
