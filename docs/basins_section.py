@@ -14,7 +14,7 @@ from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.differences import compared, counted, read_notes
 from dissensus.report.paper.ledger import VIEWS, counts, views_of
-from dissensus.report.paper.measured import Subject, gap, measured
+from dissensus.report.paper.measured import Sought, gap, measured
 from dissensus.report.tables import number
 
 METHODS = ("soft", "sls", "multipass", "deterministic-control")
@@ -74,7 +74,7 @@ def _verdicts(ledger: Ledger) -> str:
 
 def _few_votes(evidence: Evidence, paper: Paper, link: str) -> Iterator[str]:
     """The headline table and Figure 1, once there are runs of it."""
-    if any(measured(evidence, Subject("soft_nll", method, votes)) for method in METHODS for votes in VOTES):
+    if any(measured(evidence, Sought("soft_nll", method, votes)) for method in METHODS for votes in VOTES):
         yield wrapped(
             """Soft NLL by the number of votes an item, published protocol: mean and 95 % interval over our seeds, the
             published mean in brackets, ≠ where the two are more than two standard errors apart:"""
@@ -92,7 +92,7 @@ def _headline(evidence: Evidence, paper: Paper) -> str:
 
 def _cell(evidence: Evidence, paper: Paper, method: str, votes: int) -> str:
     published = paper.published.value("table1", method, "soft_nll", votes=votes)
-    ours = measured(evidence, Subject("soft_nll", method, votes))
+    ours = measured(evidence, Sought("soft_nll", method, votes))
     if ours.interval is None:
         return f"– ({published.mean:.3f})"
     apart = gap(ours, published)

@@ -15,7 +15,7 @@ from dissensus.experiment.claims.soft_labels_answer import by_how_much, votes_se
 from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.experiment.studies import studies_of
 from dissensus.report.paper.ledger import SIGNS, sign
-from dissensus.report.paper.measured import Subject, measured
+from dissensus.report.paper.measured import Sought, measured
 from dissensus.report.tables import number
 
 CLAIMS = ("S1", "S2", "S3", "S4", "S5")
@@ -104,7 +104,7 @@ def _table(evidence: Evidence, ledger: Ledger, protocols: Sequence[str]) -> str:
 
 def _both(evidence: Evidence, protocol: str, metric: str, tempered: bool) -> str:
     hard, soft = (
-        measured(evidence, Subject(metric, method, protocol=protocol, tempered=tempered))
+        measured(evidence, Sought(metric, method, protocol=protocol, tempered=tempered))
         for method in ("majority", "soft")
     )
     return f"{number(hard.mean)} → {number(soft.mean)}" if hard and soft else "–"

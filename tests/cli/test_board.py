@@ -26,7 +26,7 @@ SWEEP = (
 
 
 def drawn(width, *events):
-    standing = board.Standing(total=16)
+    standing = board.SweepStanding(total=16)
     for one in events:
         standing.hear(one)
     console = Console(width=width, file=io.StringIO(), force_terminal=False)

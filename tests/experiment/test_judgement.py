@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dissensus.base.errors import InputError, StoreError
-from dissensus.experiment.judgement import Judgement, judge, results_of
+from dissensus.experiment.judgement import PaperJudgement, judge, results_of
 from dissensus.experiment.papers import SMOKE_SEEDS, Cell, Evidence, read_paper
 
 RESULTS = Path(__file__).parents[2] / "results" / "soft-labels"
@@ -27,7 +27,7 @@ judge(results_of(paper, sys.argv[1]), paper, sys.argv[1]).write(sys.argv[2])
 
 
 @pytest.fixture(scope="module")
-def judged() -> Judgement:
+def judged() -> PaperJudgement:
     return judge(results_of(PAPER, RESULTS), PAPER, RESULTS)
 
 
@@ -39,21 +39,21 @@ def test_what_is_committed_is_judged_to_the_byte_without_torch_and_pydantic(tmp_
         assert (tmp_path / path).read_bytes() == (RESULTS / path).read_bytes(), path
 
 
-def test_studies_are_those_whose_scores_are_there(judged: Judgement, tmp_path: Path) -> None:
+def test_studies_are_those_whose_scores_are_there(judged: PaperJudgement, tmp_path: Path) -> None:
     assert {one.name for one in judged.studies} == {
         path.name.removesuffix("-scores.csv") for path in (RESULTS / "studies").glob("*-scores.csv")
     }
     assert judge(judged.evidence, PAPER, tmp_path).studies == []
 
 
-def test_every_claim_has_a_rule_in_words_and_the_answer_speaks_of_the_runs(judged: Judgement) -> None:
+def test_every_claim_has_a_rule_in_words_and_the_answer_speaks_of_the_runs(judged: PaperJudgement) -> None:
     assert set(judged.rules) == {row.claim for row in judged.ledger}
     assert all(judged.rules.values())
     assert judged.answer
     assert {name for name, _, _ in judged.enough} <= set(PAPER.protocols)
 
 
-def test_runs_of_other_data_are_a_smoke_test_and_counted_as_one(judged: Judgement) -> None:
+def test_runs_of_other_data_are_a_smoke_test_and_counted_as_one(judged: PaperJudgement) -> None:
     assert not judged.smoke
     assert judged.tried is PAPER
     cell = Cell("cifar10h-small-cnn", "soft", "all", 1, 0)
@@ -64,7 +64,7 @@ def test_runs_of_other_data_are_a_smoke_test_and_counted_as_one(judged: Judgemen
     assert {cell.seed for cell in small.tried.cells()} == set(range(SMOKE_SEEDS))
 
 
-def test_results_are_read_where_they_are_of_the_paper(judged: Judgement) -> None:
+def test_results_are_read_where_they_are_of_the_paper(judged: PaperJudgement) -> None:
     assert results_of(PAPER, RESULTS).runs == judged.evidence.runs
     with pytest.raises(InputError, match="holds no results of basins: its runs are of the protocol"):
         results_of(BASINS, RESULTS)

@@ -1,6 +1,6 @@
 """Progress of a sweep: a live table in a terminal, lines elsewhere.
 
-What is shown is one value, :class:`Standing`, that grows by a sweep's events; the table and the lines only read it.
+What is shown is one value, :class:`SweepStanding`, that grows by a sweep's events; table and lines only read it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dissensus.experiment import Event
 HEARTBEAT = 30.0  # seconds between lines that say how it goes, where there is no terminal
 
 
-class Standing:
+class SweepStanding:
     """How a sweep stands, by what it has told so far."""
 
     def __init__(self, total: int) -> None:
@@ -63,7 +63,7 @@ def name_of(event: Event) -> str:
     return run_in_words(*known, reordered=event.reordered, protocol=event.protocol)
 
 
-def line_of(event: Event, standing: Standing) -> str | None:
+def line_of(event: Event, standing: SweepStanding) -> str | None:
     """What a log says of an event; of epochs, nothing."""
     name = name_of(event)
     if event.kind == "started":
@@ -80,7 +80,7 @@ def line_of(event: Event, standing: Standing) -> str | None:
 class Board:
     """The standing as a table that fits its terminal."""
 
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, standing: SweepStanding) -> None:
         self.standing = standing
 
     def __rich__(self) -> RenderableType:
@@ -111,7 +111,7 @@ class Board:
 @contextmanager
 def progress(console: Console, total: int) -> Iterator[Callable[[Event], None]]:
     """Something to tell a sweep's events to."""
-    standing = Standing(total)
+    standing = SweepStanding(total)
     if console.is_terminal:
         with Live(Board(standing), console=console, transient=True, refresh_per_second=4):
             yield standing.hear
@@ -121,7 +121,7 @@ def progress(console: Console, total: int) -> Iterator[Callable[[Event], None]]:
 
 
 @contextmanager
-def _lines(console: Console, standing: Standing) -> Iterator[Callable[[Event], None]]:
+def _lines(console: Console, standing: SweepStanding) -> Iterator[Callable[[Event], None]]:
     over = threading.Event()
 
     def say(line: str) -> None:

@@ -25,7 +25,7 @@ from dissensus.cli.telling import err, out, print_json, waiting
 if TYPE_CHECKING:
     from dissensus.experiment.chosen import Chosen
     from dissensus.experiment.claims import Ledger
-    from dissensus.experiment.judgement import Judgement
+    from dissensus.experiment.judgement import PaperJudgement
     from dissensus.experiment.papers import Evidence, Paper
     from dissensus.experiment.reproduce import Reproduction, Several, Standing
     from dissensus.experiment.studies import Studied
@@ -343,13 +343,13 @@ def _judge(
         _show_verdicts(judged, named, page)
 
 
-def _json_verdicts(judged: Judgement) -> dict[str, Any]:
+def _json_verdicts(judged: PaperJudgement) -> dict[str, Any]:
     claims, views = _claims_and_views(judged.ledger)
     verdicts = {claim: {view: judged.ledger.row(claim, view).standing for view in views} for claim in claims}
     return {"runs": len(judged.evidence.runs), "answer": judged.answer, "verdicts": verdicts}
 
 
-def _show_verdicts(judged: Judgement, studied: Sequence[Studied], page: Path) -> None:
+def _show_verdicts(judged: PaperJudgement, studied: Sequence[Studied], page: Path) -> None:
     """A table of verdicts, the answer in sentences, and what studies found in plain words."""
     from dissensus.report.paper import banner
     from dissensus.report.paper.ledger import legend, sign

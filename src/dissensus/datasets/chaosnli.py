@@ -28,7 +28,7 @@ VOTES = 100  # an item
 
 
 @dataclass(frozen=True)
-class Part:
+class Subset:
     """One of the three files; ``keys`` are the classes as votes are counted by, in the order of ``label_count``."""
 
     file: str
@@ -42,13 +42,13 @@ class Part:
 _INFERENCE = ("entailment", "neutral", "contradiction")
 
 PARTS = {
-    "chaosnli-snli": Part(
+    "chaosnli-snli": Subset(
         "chaosNLI_v1.0/chaosNLI_snli.jsonl", 1_514, "snli_agree_3", _INFERENCE, ("e", "n", "c"), "premise"
     ),
-    "chaosnli-mnli": Part(
+    "chaosnli-mnli": Subset(
         "chaosNLI_v1.0/chaosNLI_mnli_m.jsonl", 1_599, "mnli_agree_3", _INFERENCE, ("e", "n", "c"), "premise"
     ),
-    "chaosnli-alpha": Part("chaosNLI_v1.0/chaosNLI_alphanli.jsonl", 1_532, "abdnli_dev", (1, 2), ("1", "2"), "obs1"),
+    "chaosnli-alpha": Subset("chaosNLI_v1.0/chaosNLI_alphanli.jsonl", 1_532, "abdnli_dev", (1, 2), ("1", "2"), "obs1"),
 }
 
 
@@ -141,7 +141,7 @@ def _stories(examples: list[Entry]) -> Texts:
     return Texts(told("hyp1"), told("hyp2"))
 
 
-def _check(entry: Entry, part: Part) -> None:
+def _check(entry: Entry, part: Subset) -> None:
     source = entry.inner("example").get("source", str)
     if source != part.source:
         raise entry.error(f"the item comes from {source!r}, but those of this file from {part.source!r}. Another file?")

@@ -13,7 +13,7 @@ from typing import Any
 from dissensus.base.errors import InputError, StoreError, require
 from dissensus.experiment.events import Event
 from dissensus.experiment.plan import Plan
-from dissensus.records import RunStore
+from dissensus.records import RunStore, StoredRun
 
 MARGIN = 10.0  # seconds at most to write the checkpoints of the runs under way: 134 MB for each resnet18
 KIND = ("data", "split", "model", "recipe")  # the parts of a plan that decide how long an epoch takes
@@ -104,14 +104,13 @@ class Paces:
         sought = set(kinds)
         for name in store:
             try:
-                plan, about = store.read(name).plan, store.read(name).about
+                run = store.read(name)
+                kind, made = kind_of(run.plan), (run.about.get("device"), run.about.get("width"))
             except StoreError:
                 continue  # damaged, which whoever needs it will say
-            kind, looking = kind_of(plan), about.get("looking") or 0.0
-            whole = about.get("diverged") is None
-            if whole and kind in sought and about.get("device") == device and about.get("width") == width:
-                epochs = plan["recipe"]["epochs"] - (about.get("resumed_at") or 0)
-                self.known.setdefault(kind, {width: (about["seconds"] - looking) / max(1, epochs)})
+            if run.diverged is None and kind in sought and made == (device, width):
+                training, looking, epochs = took(run)
+                self.known.setdefault(kind, {width: training / max(1, epochs)})
                 if looking:
                     self.looks.setdefault((kind, look(name)), looking)
 
@@ -140,6 +139,12 @@ def kind_of(plan: Plan | Mapping[str, Any]) -> str:
     """What a plan has in common with those that take as long."""
     content = plan.to_dict() if isinstance(plan, Plan) else plan
     return json.dumps([content[part] for part in KIND], sort_keys=True)
+
+
+def took(run: StoredRun) -> tuple[float, float, int]:
+    """Seconds of training and inside its model, in the call that ended a run; and how many epochs it made in that."""
+    looking, before = run.about.get("looking") or 0.0, run.about.get("resumed_at") or 0
+    return run.about["seconds"] - looking, looking, run.plan["recipe"]["epochs"] - before
 
 
 def epochs_saved(checkpoint: Path) -> int:

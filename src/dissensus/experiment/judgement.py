@@ -18,7 +18,7 @@ from dissensus.experiment.studies import FOLDER, Studied, studies_of
 
 
 @dataclass(frozen=True)
-class Judgement:
+class PaperJudgement:
     """Evidence on a paper, and what follows from it."""
 
     paper: Paper
@@ -57,10 +57,10 @@ class Judgement:
             one.write(Path(folder) / FOLDER)
 
 
-def judge(evidence: Evidence, paper: Paper, results: str | os.PathLike[str]) -> Judgement:
+def judge(evidence: Evidence, paper: Paper, results: str | os.PathLike[str]) -> PaperJudgement:
     """Claims from the evidence, studies from their scores in the folder of results."""
     read = (study.read(Path(results) / FOLDER) for study in studies_of(paper.name).values())
-    return Judgement(paper, evidence, judge_claims(evidence, paper), [one for one in read if one is not None])
+    return PaperJudgement(paper, evidence, judge_claims(evidence, paper), [one for one in read if one is not None])
 
 
 def results_of(paper: Paper, folder: str | os.PathLike[str], runs: bool = True) -> Evidence:

@@ -41,13 +41,13 @@ def plan_error(what: str, mistakes: Iterable[Mistake], line_of: LineOf = lambda 
     return PlanError(f"{what} has {count}:{''.join(told)}")
 
 
-class Part(BaseModel):
+class PlanPart(BaseModel):
     """A table of a plan: strict types, no extra keys, and fixed once it is made."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Document(Part):
+class Document(PlanPart):
     """A part that stands alone; making one from wrong values raises a :class:`PlanError` that tells all of them."""
 
     def __init__(self, **values: Any) -> None:

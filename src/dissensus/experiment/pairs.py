@@ -1,11 +1,14 @@
-"""What is said of two stored runs: whether they see alike, lie in one basin, and where one gains over the other.
+"""What is said of two runs: whether they see alike, lie in one basin, and where one gains over the other.
 
-Every function gives pairs of a run and a number about it, in which the other run is named.
+Of stored runs the functions give pairs of a run and a number about it, in which the other run is named. What two runs
+of a paper give (:mod:`dissensus.experiment.reproduce`) is computed here, too.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +22,22 @@ from dissensus.diagnostics.shared_items import shared_items
 from dissensus.diagnostics.similarity import LEAST_ITEMS, cka_errors, debiased_cka, linear_cka
 from dissensus.diagnostics.sparse_target import Relation, SparseTarget, sparse_target
 from dissensus.evaluation import plain_probs
+from dissensus.experiment.machine import device, threads
 from dissensus.experiment.parts import sparse_targets
 from dissensus.experiment.subject import Subject
 from dissensus.metrics import most_disputed, soft_nll
-from dissensus.records import Diagnosis, Slice, StoredRun, canonical_json
+from dissensus.records import Checkpoint, Diagnosis, Slice, StoredRun, canonical_json
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
+
+    from dissensus.diagnostics.barrier import Barrier
 
 Found = Iterator[tuple[StoredRun, Diagnosis]]
 Opened = Callable[[str], Subject | None]  # a run by its name; None where its weights are gone
 Indices = NDArray[np.int64]
 
+CKAS = {"cka": linear_cka, "debiased_cka": debiased_cka}
 # The last layer that still has places, where Grad-CAM looks.
 LAST_BLOCK: dict[str, Callable[[Any], nn.Module]] = {
     "resnet18": lambda model: model.stages[-1],
@@ -71,13 +78,19 @@ def share_enough(first: ArrayLike, second: ArrayLike) -> bool:
     return len(np.intersect1d(first, second)) >= LEAST_ITEMS
 
 
+def kept_by_both(
+    name: str, run: StoredRun, other: StoredRun, here: Indices, there: Indices
+) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """An array of each, of the items that they share; None where one of them has not kept it."""
+    if name not in run.predictions or name not in other.predictions:
+        return None
+    return run.predictions[name][here], other.predictions[name][there]
+
+
 def _representations(run: StoredRun, other: StoredRun, here: Indices, there: Indices) -> Iterator[Diagnosis]:
-    if "best_features" not in run.predictions or "best_features" not in other.predictions:
-        return
-    x, y = run.predictions["best_features"][here], other.predictions["best_features"][there]
-    values, errors = (linear_cka(x, y), debiased_cka(x, y)), cka_errors(x, y)
-    for name, value, error in zip(("cka", "debiased_cka"), values, errors, strict=True):
-        yield estimated(name, value, error, len(here), weights="best", other=other.name)
+    if (features := kept_by_both("best_features", run, other, here, there)) is not None:
+        for (name, cka), error in zip(CKAS.items(), cka_errors(*features), strict=True):
+            yield estimated(name, cka(*features), error, len(here), weights="best", other=other.name)
 
 
 def _maps(run: StoredRun, other: StoredRun, here: Indices, there: Indices, opened: Opened) -> Iterator[Diagnosis]:
@@ -87,24 +100,27 @@ def _maps(run: StoredRun, other: StoredRun, here: Indices, there: Indices, opene
         return
     from dissensus.diagnostics.gradcam import gradcam
 
-    labels, human = run.predictions["labels"][here], one.human[here]
+    labels = run.predictions["labels"][here]
     maps = [
         gradcam(subject.model, block(subject.model), subject.prepared(subject.inputs[index]), labels)
         for subject, index in ((one, here), (two, there))
     ]
-    slices: dict[Slice, Indices] = {"all": np.arange(len(here)), "disputed": most_disputed(human)}
+    yield from maps_alike(maps[0], maps[1], one.human[here], "best", other.name)
+
+
+def maps_alike(
+    maps: NDArray[Any], others: NDArray[Any], human: NDArray[Any], weights: Checkpoint, other: str
+) -> Iterator[Diagnosis]:
+    """How well Grad-CAM maps of the same items agree, over all of them and over the most disputed."""
+    slices: dict[Slice, Indices] = {"all": np.arange(len(maps)), "disputed": most_disputed(human)}
     for part, index in slices.items():
-        found = cam_stability(maps[0][index], maps[1][index])
+        found = cam_stability(maps[index], others[index])
         kept = len(index) - found.dropped
-        yield estimated("cam_stability", found.mean, found.standard_error, kept, part, "best", other.name)
+        yield estimated("cam_stability", found.mean, found.standard_error, kept, part, weights, other)
 
 
 def between_models(runs: Iterable[StoredRun], opened: Opened) -> Found:
-    """The barrier between every two models that were trained on the same items, on their evaluation items.
-
-    With stale batch-norm statistics, as published; and, with the second model's units in the order of the first's, with
-    statistics that were computed anew: what is left then is neither of the two.
-    """
+    """The barriers between every two models that were trained on the same items, on their evaluation items."""
     for group in _alike(runs, lambda plan: plan | {"method": None, "versions": None, "seeds": plan["seeds"]["split"]}):
         for run, other in combinations(group, 2):
             yield from ((run, one) for one in _barriers(opened(run.name), opened(other.name), other.name))
@@ -116,19 +132,40 @@ def _barriers(
     """Those between two models, on these of the first's evaluation items."""
     if one is None or two is None:
         return
+    inputs, train = one.prepared(one.inputs[items]), one.prepared(one.train)
+    for name, line in barriers(one.model, two.model, inputs, one.human[items], train).items():
+        yield estimated(name, line.height, line.standard_error, len(inputs), weights="best", other=other)
+
+
+def barriers(
+    model: nn.Module,
+    other: nn.Module,
+    inputs: Tensor,
+    human: NDArray[Any],
+    train: Tensor,
+    ordered: bool = True,
+    **how: int,
+) -> dict[str, Barrier]:
+    """With stale batch-norm statistics, as published; with those of ``train``, computed anew; and, if ``ordered``, with
+    the other model's units in the order of the first's besides: what is left then is neither of the two.
+    """
     from dissensus.diagnostics.alignment import aligned
     from dissensus.diagnostics.barrier import barrier, barrier_with_reset_statistics, has_statistics
 
-    inputs, human, train = one.prepared(one.inputs[items]), one.human[items], one.prepared(one.train)
-    renamed = aligned(two.model, to=one.model)
-    found = {"barrier": barrier(one.model, two.model, inputs, human)}
-    if has_statistics(one.model):
-        found["barrier_reset"] = barrier_with_reset_statistics(one.model, two.model, inputs, human, train)
-        found["barrier_aligned"] = barrier_with_reset_statistics(one.model, renamed, inputs, human, train)
-    else:
-        found["barrier_aligned"] = barrier(one.model, renamed, inputs, human)
-    for name, line in found.items():
-        yield estimated(name, line.height, line.standard_error, len(inputs), weights="best", other=other)
+    def anew(second: nn.Module) -> Barrier:
+        if not has_statistics(model):
+            return barrier(model, second, inputs, human, **how)
+        return barrier_with_reset_statistics(model, second, inputs, human, train, **how)
+
+    found = {"barrier": barrier(model, other, inputs, human, **how)}
+    if has_statistics(model):
+        found["barrier_reset"] = anew(other)
+    if ordered:
+        # half a minute of one core for a ResNet-18, while a GPU waits
+        with threads(os.cpu_count() or 1) if device() == "cuda" else nullcontext():
+            renamed = aligned(other, to=model)
+        found["barrier_aligned"] = anew(renamed)
+    return found
 
 
 def against_soft(runs: Iterable[StoredRun]) -> Found:

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from dissensus.base.errors import InputError
 from dissensus.delivery import DELIVERIES, METHODS
-from dissensus.experiment.mistakes import Document, Part, known, sentence
+from dissensus.experiment.mistakes import Document, PlanPart, known, sentence
 from dissensus.records.canonical import content_name
 from dissensus.targets import TARGETS
 from dissensus.training import Recipe
@@ -42,7 +42,7 @@ VotesPerItem = Annotated[
 ]
 
 
-class DataPart(Part):
+class DataPart(PlanPart):
     """Which items and votes, by content: the digest of the votes covers the classes and their order.
 
     So those, and the name, are for whoever reads the plan, and are not hashed.
@@ -56,7 +56,7 @@ class DataPart(Part):
     version: Version = 1
 
 
-class SplitPart(Part):
+class SplitPart(PlanPart):
     """Shares of the items: ``test`` of all are evaluated, ``select`` of the rest pick the checkpoint and temperature.
 
     With ``select = 0`` the evaluation items pick them too, as published.
@@ -66,7 +66,7 @@ class SplitPart(Part):
     select: Annotated[float, Field(ge=0, lt=1, description="a share of at least 0 and below 1")] = 0.1
 
 
-class ModelPart(Part):
+class ModelPart(PlanPart):
     """A model of :data:`dissensus.models.MODELS`, or of :data:`dissensus.models.text.TEXT_MODELS`, and its options.
 
     An encoder of texts is among the options by its content. What it is called is for whoever reads the plan.
@@ -77,7 +77,7 @@ class ModelPart(Part):
     options: Options = Field(default_factory=dict)
 
 
-class RecipePart(Part):
+class RecipePart(PlanPart):
     """The fields of :class:`dissensus.training.Recipe`; a test holds the two together."""
 
     epochs: Positive = 200
@@ -110,7 +110,7 @@ class RecipePart(Part):
         return Recipe(**self.model_dump())
 
 
-class SeedsPart(Part):
+class SeedsPart(PlanPart):
     """Where each kind of chance starts. None of the streams knows the method, so the methods of a seed are paired."""
 
     split: Whole  # which items are evaluated, which select, and which votes are kept
@@ -119,7 +119,7 @@ class SeedsPart(Part):
     delivery: Whole
 
 
-class VersionsPart(Part):
+class VersionsPart(PlanPart):
     """What the names meant when the plan was made; raised when a meaning changes."""
 
     delivery: Version = 1

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 
 from dissensus.base.errors import unknown
 from dissensus.datasets import DATASETS, OFFICIAL, Dataset, load, own_data
-from dissensus.experiment.mistakes import Part, known, sentence
+from dissensus.experiment.mistakes import PlanPart, known, sentence
 
 Scalar = bool | int | float | str
 
@@ -36,7 +36,7 @@ LoadOptions = Annotated[
 ]
 
 
-class Source(Part):
+class Source(PlanPart):
     """What ``[data]`` says in a comparison file.
 
     Options are those of the named set's loader, or those of ``read_votes`` and ``own_data``.

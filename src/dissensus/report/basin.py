@@ -18,7 +18,7 @@ from dissensus.diagnostics.registry import DIAGNOSTICS, titled
 from dissensus.records import Diagnosis
 from dissensus.records.canonical import NAME_DIGITS
 from dissensus.report.comparison import Comparison, Panel, mean_interval
-from dissensus.report.tables import Cell, Row, Table, csv_text, interval_cell, number
+from dissensus.report.tables import Box, Table, TableRow, csv_text, interval_cell, number
 from dissensus.stats import Interval
 from dissensus.stats.jackknife import over_pairs
 
@@ -147,13 +147,13 @@ def _over_seeds(values: Mapping[tuple[int, ...], float]) -> Interval:
 
 def _table(title: str, found: Findings, columns: Sequence[str], notes: tuple[str, ...] = ()) -> Table:
     rows = tuple(
-        Row(about.title, "method", tuple(_cell(about, methods.get(column)) for column in columns))
+        TableRow(about.title, "method", tuple(_cell(about, methods.get(column)) for column in columns))
         for about, methods in found.items()
     )
     return Table(title, ("", *columns), rows, notes)
 
 
-def _cell(about: About, interval: Interval | None) -> Cell:
+def _cell(about: About, interval: Interval | None) -> Box:
     if interval is not None and about.name in DIAGNOSTICS:
         low, high = DIAGNOSTICS[about.name].within(interval.low, interval.high)
         interval = replace(interval, low=low, high=high)

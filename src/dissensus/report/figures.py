@@ -20,10 +20,10 @@ from dissensus.report.gallery import Item
 from dissensus.report.rules import RULES
 from dissensus.report.views import (
     ByVotes,
-    Curve,
     Differences,
     Entropies,
     Learning,
+    ReliabilityCurve,
     by_votes,
     differences,
     entropies,
@@ -77,7 +77,7 @@ _STYLE = {
 }
 
 
-class Look(NamedTuple):
+class MethodLook(NamedTuple):
     """How a method is drawn."""
 
     colour: str
@@ -85,18 +85,18 @@ class Look(NamedTuple):
 
 
 _LOOKS = {
-    "soft": Look("#0072B2", "o"),
-    "sls": Look("#E69F00", "s"),
-    "multipass": Look("#009E73", "^"),
-    "majority": Look("#D55E00", "D"),
-    "deterministic-control": Look("#CC79A7", "v"),
-    "label-smoothing": Look("#56B4E9", "P"),
-    "mixup": Look("#8C6D1F", "X"),
-    "shuffled-sls": Look("#5E3C99", "*"),
+    "soft": MethodLook("#0072B2", "o"),
+    "sls": MethodLook("#E69F00", "s"),
+    "multipass": MethodLook("#009E73", "^"),
+    "majority": MethodLook("#D55E00", "D"),
+    "deterministic-control": MethodLook("#CC79A7", "v"),
+    "label-smoothing": MethodLook("#56B4E9", "P"),
+    "mixup": MethodLook("#8C6D1F", "X"),
+    "shuffled-sls": MethodLook("#5E3C99", "*"),
 }
 
 
-def looks(methods: Sequence[str]) -> dict[str, Look]:
+def looks(methods: Sequence[str]) -> dict[str, MethodLook]:
     """A colour and a marker for every method: its own where it is a known one, else one that is free.
 
     >>> looks(["soft", "mine"])["soft"] == looks(["soft"])["soft"]
@@ -182,7 +182,7 @@ def plot_differences(data: Differences, ax: Axes) -> None:
     ax.set_xlabel(f"← {sides[0]} better      {sides[1]} better →")
 
 
-def plot_reliability(curves: Mapping[str, Curve], ax: Axes) -> None:
+def plot_reliability(curves: Mapping[str, ReliabilityCurve], ax: Axes) -> None:
     """Dots: bins of equal mass. On the diagonal, what is said comes true."""
     known = looks(list(curves))
     ax.plot([0, 1], [0, 1], color=FAINT, lw=0.9, ls=(0, (4, 3)), zorder=1)

@@ -1,6 +1,6 @@
 """The comparison as tables: for a terminal, as CSV, Markdown and HTML, and as JSON.
 
-Tables that people read are made of :class:`Cell`; tables that programs read hold every number in full precision.
+Tables that people read are made of :class:`Box`; tables that programs read hold every number in full precision.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ BEST = "*"
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A number as it is printed, with its interval; ``best`` only where a verdict supports it."""
+class Box:
+    """One place of a table: a number as it is printed, with its interval; ``best`` only where a verdict supports it,
+    ``differs`` where a paper has another one.
+    """
 
-    text: str
+    text: str = "–"
     detail: str = ""
     best: bool = False
+    differs: bool = False
 
     def __str__(self) -> str:
         text = self.text + (BEST if self.best else "")
@@ -39,12 +42,12 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One line of a table: a method, a method after its temperature, or a reference that is no method."""
 
     name: str
     kind: Literal["method", "tempered", "reference"]
-    cells: tuple[Cell, ...]
+    cells: tuple[Box, ...]
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Table:
 
     title: str
     head: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -82,14 +85,14 @@ def p_value(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def interval_cell(interval: Interval | None, best: bool = False, digits: int = 3) -> Cell:
+def interval_cell(interval: Interval | None, best: bool = False, digits: int = 3) -> Box:
     """Mean and interval, ``0.352 [0.341, 0.361]``; the mean alone where there is no interval."""
     if interval is None:
-        return Cell("–")
+        return Box()
     if np.isnan(interval.low):
-        return Cell(number(interval.mean, digits), best=best)
+        return Box(number(interval.mean, digits), best=best)
     bounds = f"[{number(interval.low, digits)}, {number(interval.high, digits)}]"
-    return Cell(number(interval.mean, digits), bounds, best)
+    return Box(number(interval.mean, digits), bounds, best)
 
 
 def methods_table(comparison: Comparison, panel: Panel, checkpoint: str = "best", against: str = "human") -> Table:
@@ -97,7 +100,7 @@ def methods_table(comparison: Comparison, panel: Panel, checkpoint: str = "best"
     measured = {measure.metric for measure in panel.scores if measure.against == against}
     metrics = [metric for metric in HEADLINE if metric in measured]
     rows = [
-        Row(
+        TableRow(
             method + (" + temperature" if tempered else ""),
             "tempered" if tempered else "method",
             tuple(_score_cell(panel, Measure(metric, tempered, checkpoint, against), method) for metric in metrics),
@@ -109,8 +112,8 @@ def methods_table(comparison: Comparison, panel: Panel, checkpoint: str = "best"
     if against == "human":
         for name, references in comparison.references.items():
             if any(metric in references for metric in metrics):
-                cells = tuple(_estimate_cell(references.get(metric)) for metric in metrics)
-                rows.append(Row(name, "reference", cells))
+                cells = tuple(estimate_cell(references.get(metric)) for metric in metrics)
+                rows.append(TableRow(name, "reference", cells))
     title = f"Methods at the {checkpoint} epoch" + ("" if against == "human" else ", against the true distribution")
     return Table(
         title,
@@ -130,17 +133,17 @@ def heading(metric: str, more: str = "") -> str:
     return METRICS[metric].title + more + ("" if higher is None else " ↑" if higher else " ↓")
 
 
-def _score_cell(panel: Panel, measure: Measure, method: str) -> Cell:
+def _score_cell(panel: Panel, measure: Measure, method: str) -> Box:
     judgement = panel.judgement(measure)
     best = judgement is not None and method in judgement.best
     return interval_cell(panel.interval(measure, method), best)
 
 
-def _estimate_cell(estimate: Estimate | None) -> Cell:
-    return Cell("–") if estimate is None else Cell(number(estimate.mean), f"± {number(estimate.sd)}")
+def estimate_cell(estimate: Estimate | None, digits: int = 3) -> Box:
+    return Box() if estimate is None else Box(number(estimate.mean, digits), f"± {number(estimate.sd, digits)}")
 
 
-def _legend(comparison: Comparison, panel: Panel, rows: Sequence[Row], metrics: Sequence[str]) -> tuple[str, ...]:
+def _legend(comparison: Comparison, panel: Panel, rows: Sequence[TableRow], metrics: Sequence[str]) -> tuple[str, ...]:
     seeds = len(panel.seeds)
     notes = [
         "One seed: there are no intervals, and nothing can be tested."
@@ -199,15 +202,15 @@ def _near_floor(comparison: Comparison, panel: Panel) -> list[str]:
 def verdicts_table(panel: Panel, checkpoint: str = "best") -> Table:
     """One row a pair of methods and rule: the difference, both p-values, and the verdict."""
     rows = tuple(
-        Row(
+        TableRow(
             judgement.measure.title,
             "method",
             (
-                Cell(f"{v.first} − {v.second}"),
+                Box(f"{v.first} − {v.second}"),
                 interval_cell(v.difference, digits=4),
-                Cell(p_value(v.p_differ)),
-                Cell(p_value(v.p_same)),
-                Cell(outcome(v)),
+                Box(p_value(v.p_differ)),
+                Box(p_value(v.p_same)),
+                Box(outcome(v)),
             ),
         )
         for judgement in panel.judgements
@@ -245,18 +248,18 @@ def summary(comparison: Comparison, checkpoint: str = "best") -> list[Table]:
 
 def _summary(comparison: Comparison, panel: Panel, measures: Sequence[Measure]) -> Table:
     rows = [
-        Row(method, "method", tuple(_narrow(_score_cell(panel, measure, method)) for measure in measures))
+        TableRow(method, "method", tuple(_narrow(_score_cell(panel, measure, method)) for measure in measures))
         for method in panel.methods
     ]
     for name, references in comparison.references.items():
-        cells = tuple(_narrow(_estimate_cell(references.get(m.metric))) for m in measures)
-        rows.append(Row(name, "reference", cells))
+        cells = tuple(_narrow(estimate_cell(references.get(m.metric))) for m in measures)
+        rows.append(TableRow(name, "reference", cells))
     head = ("method", *(heading(m.metric, " + temperature" if m.tempered else "") for m in measures))
     title = f"{comparison.title}, {panel.votes}, {measures[0].checkpoint if measures else 'best'} epoch"
     return Table(title, head, tuple(rows), _legend(comparison, panel, rows, [m.metric for m in measures]))
 
 
-def _narrow(cell: Cell) -> Cell:
+def _narrow(cell: Box) -> Box:
     """The same in 80 columns: ``[.341, .361]``."""
     return replace(cell, detail=re.sub(r"(?<!\d)0\.", ".", cell.detail))
 
@@ -264,7 +267,7 @@ def _narrow(cell: Cell) -> Cell:
 def to_markdown(table: Table) -> str:
     """A table in Markdown; best values are bold, and so need no asterisk."""
 
-    def cell(cell: Cell) -> str:
+    def cell(cell: Box) -> str:
         return _escape((f"**{cell.text}**" if cell.best else cell.text) + (f" {cell.detail}" if cell.detail else ""))
 
     lines = [

@@ -48,7 +48,7 @@ def differences(panel: Panel, judgement: Judgement) -> Differences:
 
 
 @dataclass(frozen=True)
-class Curve:
+class ReliabilityCurve:
     """A reliability curve: how sure a method was, and how often that came true; as dots and as a line."""
 
     said: Floats  # (bins,)
@@ -57,15 +57,15 @@ class Curve:
     line_came_true: Floats  # (points,), NaN where no item is near
 
 
-def label_reliability(runs: Sequence[StoredRun]) -> Curve:
+def label_reliability(runs: Sequence[StoredRun]) -> ReliabilityCurve:
     """Confidence against accuracy over the items of all seeds: the bins of ECE, the line of smooth ECE."""
     probs = np.concatenate([best_probs(run) for run in runs])
     labels = np.concatenate([run.predictions["labels"] for run in runs])
     binned, smooth = metrics.reliability(probs, labels), metrics.smooth_reliability(probs, labels)
-    return Curve(binned.confidence, binned.accuracy, smooth.confidence, smooth.accuracy)
+    return ReliabilityCurve(binned.confidence, binned.accuracy, smooth.confidence, smooth.accuracy)
 
 
-def human_reliability(runs: Sequence[StoredRun], bins: int = 15) -> Curve:
+def human_reliability(runs: Sequence[StoredRun], bins: int = 15) -> ReliabilityCurve:
     """Confidence against the share of annotators who chose the predicted class, in the same kind of bins."""
     probs = np.concatenate([best_probs(run) for run in runs])
     shares = np.concatenate([human_shares(run) for run in runs])
@@ -74,7 +74,7 @@ def human_reliability(runs: Sequence[StoredRun], bins: int = 15) -> Curve:
     bin = equal_mass(confidence, bins)
     items = np.bincount(bin)
     said, came_true = np.bincount(bin, confidence) / items, np.bincount(bin, share) / items
-    return Curve(said, came_true, said, came_true)
+    return ReliabilityCurve(said, came_true, said, came_true)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dissensus.base.errors import InputError, StoreError
-from dissensus.experiment.papers import Cell, Evidence, Finding
+from dissensus.experiment.papers import Cell, Evidence, RunNumber
 
 SLS = [Cell("published", "sls", "all", 1, seed) for seed in range(3)]
 SOFT = [Cell("published", "soft", "all", 1, seed) for seed in range(3)]
@@ -154,7 +154,7 @@ def test_rewriting_changes_no_byte(evidence: Evidence, tmp_path: Path) -> None:
 
 def test_the_order_in_which_it_came_changes_no_byte(tmp_path: Path) -> None:
     runs = {f"run{seed}": cell for seed, cell in enumerate(SLS)}
-    found = [Finding(run, name, 1.0, "best") for run in runs for name in ("kl", "soft_nll")]
+    found = [RunNumber(run, name, 1.0, "best") for run in runs for name in ("kl", "soft_nll")]
     Evidence(runs, findings=found).write(tmp_path / "one")
     Evidence(dict(reversed(runs.items())), findings=reversed(found)).write(tmp_path / "two")
     for file in FILES:
@@ -209,7 +209,7 @@ def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
 
 def test_a_number_of_an_unknown_training_is_refused() -> None:
     with pytest.raises(InputError, match="kl is said of the run 0123, but not which training that is"):
-        Evidence({}, findings=[Finding("0123", "kl", 0.3)])
+        Evidence({}, findings=[RunNumber("0123", "kl", 0.3)])
 
 
 def test_reading_needs_neither_torch_nor_pydantic() -> None:

@@ -11,7 +11,7 @@ from torch import nn
 
 from dissensus.base.errors import StoreError
 from dissensus.experiment.papers import Cell, Paper
-from dissensus.experiment.reproduce.lines import Line, Models, joined, lines_of
+from dissensus.experiment.reproduce.lines import LineBetween, Models, joined, lines_of
 
 SLS, SOFT = (Cell("published", method, "all", 1, 3) for method in ("sls", "soft"))
 SLS_AGAIN, SOFT_AGAIN = (Cell("published", method, "all", 1, 3, 500) for method in ("sls", "soft"))
@@ -21,17 +21,17 @@ def test_three_lines_a_seed(paper: Paper) -> None:
     lines = lines_of(paper.cells(), paper)
     assert len(lines) == 30
     assert {line for line in lines if line.first.seed == 3} == {
-        Line(SLS, SOFT),
-        Line(SLS, SLS_AGAIN),
-        Line(SOFT, SOFT_AGAIN),
+        LineBetween(SLS, SOFT),
+        LineBetween(SLS, SLS_AGAIN),
+        LineBetween(SOFT, SOFT_AGAIN),
     }
-    assert [line.within for line in (Line(SLS, SOFT), Line(SLS, SLS_AGAIN))] == [False, True]
-    assert Line(SLS, SOFT).other(SOFT) == SLS
+    assert [line.within for line in (LineBetween(SLS, SOFT), LineBetween(SLS, SLS_AGAIN))] == [False, True]
+    assert LineBetween(SLS, SOFT).other(SOFT) == SLS
 
 
 def test_only_of_trainings_that_are_there(paper: Paper) -> None:
     assert lines_of([SLS, SOFT_AGAIN], paper) == []
-    assert lines_of([SOFT, SLS], paper) == [Line(SLS, SOFT)]
+    assert lines_of([SOFT, SLS], paper) == [LineBetween(SLS, SOFT)]
 
 
 def test_what_lies_at_the_other_end_comes_along(paper: Paper) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dissensus.datasets import Dataset
-from dissensus.experiment.studies.trial import Setting, setting
+from dissensus.experiment.studies.trial import TrialSetting, setting
 from dissensus.votes import Votes
 
 
@@ -15,7 +15,7 @@ class Small:
     """Items that can be learnt, with many votes each, and how to learn them in a moment."""
 
     data: Dataset
-    how: Setting
+    how: TrialSetting
 
 
 @pytest.fixture(scope="session")

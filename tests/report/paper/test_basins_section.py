@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from dissensus.experiment.claims.answer import answer
-from dissensus.report.paper.measured import Subject, measured
+from dissensus.report.paper.measured import Sought, measured
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -43,7 +43,7 @@ def test_it_holds_the_answer_the_verdicts_and_the_headline_table(section, result
         found = [row.standing for row in judged.under(view) if not row.ours]
         counted = [found.count(one) for one in ("supported", "contradicted", "undecided")]
         assert f"| {words} | {' | '.join(map(str, [*counted, 22 - sum(counted)]))} |" in told
-    found = measured(whole, Subject("soft_nll", "multipass", 10))
+    found = measured(whole, Sought("soft_nll", "multipass", 10))
     assert f"{found.mean:.3f} [{found.interval.low:.3f}, {found.interval.high:.3f}] (0.537)" in told
     assert "(results/basins/figures/figure1.png)" in told
     assert "all 290 runs under the published protocol and all 130 runs under the audited protocol" in " ".join(

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from dissensus.report.paper.drawing import band, told_mean
-from dissensus.report.paper.measured import Measured
+from dissensus.report.paper.measured import BySeed
 
 
 def test_a_band_is_the_t_interval_at_every_point():
@@ -37,4 +37,4 @@ def test_one_line_has_no_band_and_none_is_none():
     ("values", "words"), [({}, "not measured"), ({0: 0.5}, "0.500"), ({0: 0.5, 1: 0.5}, "0.500 (0.500 to 0.500)")]
 )
 def test_means_in_words(values, words):
-    assert told_mean(Measured(values)) == words
+    assert told_mean(BySeed(values)) == words

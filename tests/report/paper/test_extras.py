@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dissensus.report.paper.extras import extra_tables, temperature
-from dissensus.report.paper.measured import Subject, measured
+from dissensus.report.paper.measured import Sought, measured
 from dissensus.report.tables import number
 
 
@@ -13,7 +13,7 @@ def test_after_a_temperature_the_gain_over_soft_stands_seed_by_seed(whole):
     table = temperature(whole, "soft_nll", "published", "best")
     assert table.head[2:] == ("5 votes", "10 votes", "25 votes", "50 votes", "all votes")
     lines = {(line.group, line.name): line for line in table.lines}
-    soft, own = (measured(whole, Subject("soft_nll", m, 5, tempered=True)) for m in ("soft", "multipass"))
+    soft, own = (measured(whole, Sought("soft_nll", m, 5, tempered=True)) for m in ("soft", "multipass"))
     gains = np.array([soft.values[seed] - own.values[seed] for seed in soft.values])
     assert lines["multipass", "gain over soft, tempered"].boxes[0].text == number(gains.mean(), 4)
     assert ("soft", "gain over soft, tempered") not in lines

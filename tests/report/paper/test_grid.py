@@ -6,16 +6,17 @@ import numpy as np
 
 from dissensus.diagnostics.registry import DIAGNOSTICS
 from dissensus.metrics import METRICS
-from dissensus.report.paper.grid import Box, box, digits_of, title_of, to_csv
-from dissensus.report.paper.measured import Measured
+from dissensus.report.paper.grid import box, digits_of, title_of, to_csv
+from dissensus.report.paper.measured import BySeed
+from dissensus.report.tables import Box
 
 
 def test_a_box_says_its_seeds_where_the_line_has_others():
-    found = Measured({0: 0.5, 1: 0.5})
+    found = BySeed({0: 0.5, 1: 0.5})
     assert box(found, 3, expected=2) == Box("0.500", "[0.500, 0.500]")
     assert box(found, 3, expected=10) == Box("0.500", "[0.500, 0.500] 2 seeds")
-    assert box(Measured({0: 0.5}), 3, expected=10) == Box("0.500", "1 seed")
-    assert box(Measured({}), 3) == Box("–")
+    assert box(BySeed({0: 0.5}), 3, expected=10) == Box("0.500", "1 seed")
+    assert box(BySeed({}), 3) == Box("–")
 
 
 def test_every_metric_and_diagnostic_has_a_title_and_digits(basins):

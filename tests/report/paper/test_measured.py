@@ -8,7 +8,7 @@ from scipy import stats as scipy_stats
 
 from dissensus.experiment.papers import Cell, Number, PValue
 from dissensus.experiment.papers.evidence import Evidence
-from dissensus.report.paper.measured import Measured, Subject, difference, gap, higher_is_better, measured, p_of
+from dissensus.report.paper.measured import BySeed, Sought, difference, gap, higher_is_better, measured, p_of
 
 
 def rows(values, **more):
@@ -23,7 +23,7 @@ def rows(values, **more):
 
 def test_a_number_is_read_as_the_paper_means_it(basins, whole):
     address = next(a for a in basins.published.numbers if a.place == "table1" and a.method == "sls" and a.votes == 5)
-    subject = Subject.of(address)
+    subject = Sought.of(address)
     found = measured(whole, subject)
     assert found.seeds == tuple(range(10))
     assert found.values == whole.numbers("soft_nll", protocol="published", method="sls", votes=5)
@@ -34,13 +34,13 @@ def test_a_number_is_read_as_the_paper_means_it(basins, whole):
 def test_what_was_not_run_is_empty_and_no_error(basins):
     nothing = Evidence({}, {})
     for address in basins.published.numbers:
-        found = measured(nothing, Subject.of(address))
+        found = measured(nothing, Sought.of(address))
         assert not found
         assert found.interval is None
 
 
 def test_pairs_of_seeds_have_the_interval_of_the_jackknife(whole):
-    found = measured(whole, Subject("cka", "sls", other="sls"))
+    found = measured(whole, Sought("cka", "sls", other="sls"))
     assert found.of_pairs
     assert len(found.values) == 45
     assert found.seeds == tuple(range(10))
@@ -51,15 +51,15 @@ def test_pairs_of_seeds_have_the_interval_of_the_jackknife(whole):
 
 
 def test_how_much_earlier_is_the_other_less_the_method(whole):
-    earlier = measured(whole, Subject("epochs_earlier_to_best", "sls", other="soft"))
-    soft, sls = (measured(whole, Subject("best_epoch", method)) for method in ("soft", "sls"))
+    earlier = measured(whole, Sought("epochs_earlier_to_best", "sls", other="soft"))
+    soft, sls = (measured(whole, Sought("best_epoch", method)) for method in ("soft", "sls"))
     assert earlier.values == difference(soft, sls).values
     assert earlier.mean > 0
 
 
 def test_the_standard_error_of_a_difference_is_that_of_two_means():
     seeds = [0.50, 0.54, 0.52, 0.53, 0.51]
-    found = gap(Measured(dict(enumerate(seeds))), Number(0.49, 0.02, 5, "nats"))
+    found = gap(BySeed(dict(enumerate(seeds))), Number(0.49, 0.02, 5, "nats"))
     reference = np.hypot(scipy_stats.sem(seeds), 0.02 / np.sqrt(5))
     assert found.standard_error == pytest.approx(reference)
     assert found.value == pytest.approx(0.03)
@@ -68,13 +68,13 @@ def test_the_standard_error_of_a_difference_is_that_of_two_means():
 
 def test_where_no_sd_is_published_ours_stands_for_both():
     seeds = [0.50, 0.54, 0.52, 0.53, 0.51]
-    found = gap(Measured(dict(enumerate(seeds))), Number(0.49, None, 5, "nats"))
+    found = gap(BySeed(dict(enumerate(seeds))), Number(0.49, None, 5, "nats"))
     assert found.standard_error == pytest.approx(np.sqrt(2) * scipy_stats.sem(seeds))
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 4])
 def test_below_five_seeds_nothing_is_called_different(seeds):
-    assert gap(Measured({seed: 0.9 + 1e-6 * seed for seed in range(seeds)}), Number(0.49, None, 5, "nats")) is None
+    assert gap(BySeed({seed: 0.9 + 1e-6 * seed for seed in range(seeds)}), Number(0.49, None, 5, "nats")) is None
 
 
 @pytest.mark.parametrize(("side", "alternative"), [("one-sided", "less"), ("two-sided", "two-sided")])
@@ -82,9 +82,9 @@ def test_the_papers_own_test_on_our_seeds(side, alternative):
     soft, sls = [0.55, 0.56, 0.58, 0.57, 0.60, 0.61], [0.54, 0.53, 0.59, 0.55, 0.57, 0.55]
     evidence = Evidence.from_rows(rows({"soft": soft, "sls": sls}))
     told = PValue(0.03, False, "soft", side, 5)
-    found = p_of(evidence, Subject("soft_nll", "sls"), told)
+    found = p_of(evidence, Sought("soft_nll", "sls"), told)
     assert found.p == pytest.approx(scipy_stats.wilcoxon(sls, soft, alternative=alternative, method="exact").pvalue)
-    few = p_of(evidence, Subject("soft_nll", "sls"), told, 5)
+    few = p_of(evidence, Sought("soft_nll", "sls"), told, 5)
     reference = scipy_stats.wilcoxon(sls[:5], soft[:5], alternative=alternative, method="exact").pvalue
     assert few.p == pytest.approx(reference)
     assert (found.seeds, few.seeds) == (6, 5)
@@ -92,7 +92,7 @@ def test_the_papers_own_test_on_our_seeds(side, alternative):
 
 def test_a_test_takes_the_seeds_that_both_have():
     evidence = Evidence.from_rows(rows({"soft": [0.55, 0.56, 0.58], "sls": [0.5]}))
-    assert p_of(evidence, Subject("soft_nll", "sls"), PValue(0.03, False, "soft", "one-sided", 5)) is None
+    assert p_of(evidence, Sought("soft_nll", "sls"), PValue(0.03, False, "soft", "one-sided", 5)) is None
 
 
 def test_directions():

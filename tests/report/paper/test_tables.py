@@ -11,7 +11,7 @@ import pytest
 from dissensus.experiment.papers import Cell
 from dissensus.experiment.papers.evidence import Evidence
 from dissensus.report.paper.extras import extra_tables
-from dissensus.report.paper.measured import FEW, HARD, Subject, measured
+from dissensus.report.paper.measured import FEW, HARD, Sought, measured
 from dissensus.report.paper.tables import LAYOUTS, other_readings, paper_table, paper_tables
 from dissensus.report.paper.text import text_table
 from dissensus.report.tables import number
@@ -35,7 +35,7 @@ def test_measured_stands_below_published(tables, whole):
     table = tables["table1"]
     assert table.head[2:] == ("5 votes", "10 votes", "25 votes", "50 votes")
     lines = {(line.group, line.name): line for line in table.lines}
-    ten = measured(whole, Subject("soft_nll", "sls", 5))
+    ten = measured(whole, Sought("soft_nll", "sls", 5))
     shown = lines["sls", "measured, 10 seeds"].boxes[0]
     assert shown.text == number(ten.mean, 4)
     assert shown.detail == f"[{number(ten.interval.low, 4)}, {number(ten.interval.high, 4)}]"
@@ -67,7 +67,7 @@ def test_p_values_beside_the_published_ones_after_holm_over_the_table(tables, wh
     plain = []
     for method in HARD:
         for votes in (5, 10, 25, 50):
-            hard, soft = (measured(whole, Subject("soft_nll", name, votes)).values for name in (method, "soft"))
+            hard, soft = (measured(whole, Sought("soft_nll", name, votes)).values for name in (method, "soft"))
             plain.append(wilcoxon(list(hard.values()), list(soft.values()), "less").pvalue)
     rows = list(csv.DictReader(io.StringIO(tables["table1"].csv())))
     told = {
@@ -113,7 +113,7 @@ def test_ece_and_entropy_correlation_have_their_sentence_beside_them(tables):
 def test_files_hold_every_number_in_full(tables, whole):
     rows = list(csv.DictReader(io.StringIO(tables["table2"].csv())))
     row = next(row for row in rows if row["method"] == "sls" and row["metric"] == "kl")
-    found = measured(whole, Subject("kl", "sls"))
+    found = measured(whole, Sought("kl", "sls"))
     assert float(row["mean"]) == pytest.approx(found.mean, rel=1e-6)
     assert float(row["published"]) == 0.3515
     assert float(row["published_sd"]) == 0.026

@@ -10,7 +10,7 @@ Number(mean=0.5599, sd=None, seeds=5, unit='nats')
 
 from __future__ import annotations
 
-from dissensus.experiment.papers.evidence import Curve, Evidence, Finding, Line
+from dissensus.experiment.papers.evidence import Curve, Evidence, RunCurve, RunNumber
 from dissensus.experiment.papers.experiments import Cell, Experiment, Protocol
 from dissensus.experiment.papers.paper import PAPERS, Paper, parse_paper, read_paper
 from dissensus.experiment.papers.published import Address, Number, Published, PValue, Range
@@ -24,14 +24,14 @@ __all__ = [
     "Curve",
     "Evidence",
     "Experiment",
-    "Finding",
-    "Line",
     "Number",
     "PValue",
     "Paper",
     "Protocol",
     "Published",
     "Range",
+    "RunCurve",
+    "RunNumber",
     "parse_paper",
     "read_paper",
     "smoke_part",

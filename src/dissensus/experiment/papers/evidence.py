@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.experiment.papers.experiments import Cell, Votes
-from dissensus.records import Slice
+from dissensus.records import Diagnosis, Slice
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers.paper import Paper
@@ -40,7 +40,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Finding:
+class RunNumber:
     """One number, and what it is of.
 
     ``other`` is an outside set, or a second run by its name. Low and high are the number's own 95 % interval, not that
@@ -58,10 +58,15 @@ class Finding:
     low: float = np.nan
     high: float = np.nan
 
+    @classmethod
+    def of(cls, run: str, one: Diagnosis) -> RunNumber:
+        """What was found inside a model, or between two."""
+        return cls(run, one.name, one.value, one.weights, False, one.slice, "evaluation", one.other, one.low, one.high)
+
 
 @dataclass(frozen=True)
-class Line:
-    """One curve, and what it is of, as in :class:`Finding`."""
+class RunCurve:
+    """One curve, and what it is of, as in :class:`RunNumber`."""
 
     run: str
     name: str
@@ -73,7 +78,7 @@ class Line:
     other: str = ""
 
 
-Told = TypeVar("Told", Finding, Line)
+Told = TypeVar("Told", RunNumber, RunCurve)
 Found = TypeVar("Found")
 Kind = Literal["one", "pair"]  # of how many seeds
 
@@ -101,9 +106,9 @@ class Evidence:
         self,
         runs: Mapping[str, Cell],
         about: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
-        findings: Iterable[Finding] = (),
+        findings: Iterable[RunNumber] = (),
         histories: Mapping[str, Mapping[str, ArrayLike]] = MappingProxyType({}),
-        lines: Iterable[Line] = (),
+        lines: Iterable[RunCurve] = (),
     ) -> None:
         order = sorted(runs, key=lambda run: _sorting(runs[run]))
         self.runs: Mapping[str, Cell] = {run: runs[run] for run in order}
@@ -115,9 +120,9 @@ class Evidence:
             for run in order
             if run in histories
         }
-        self._numbers: dict[tuple[Any, ...], dict[Any, Finding]] = {}
+        self._numbers: dict[tuple[Any, ...], dict[Any, RunNumber]] = {}
         self._curves: dict[tuple[Any, ...], dict[Any, Curve]] = {}
-        self._by_run: dict[str, list[Finding]] = {}
+        self._by_run: dict[str, list[RunNumber]] = {}
         for found in self.findings:
             self._by_run.setdefault(found.run, []).append(found)
             address, seeds = self._address(found)
@@ -219,7 +224,7 @@ class Evidence:
         """
         same = {run for run in self.runs if run in other.runs and self.about[run] == other.about[run]}
 
-        def stays(one: Finding | Line) -> bool:
+        def stays(one: RunNumber | RunCurve) -> bool:
             """Not what the other says itself, and nothing of a training that has been made again since."""
             runs = {one.run, one.other} & self.runs.keys()
             return bool(runs - other.runs.keys()) and runs <= same | (self.runs.keys() - other.runs.keys())
@@ -236,7 +241,7 @@ class Evidence:
         """What is said of these runs, and of two of them."""
         gone = self.runs.keys() - set(runs)
 
-        def stays(one: Finding | Line) -> bool:
+        def stays(one: RunNumber | RunCurve) -> bool:
             return not {one.run, one.other} & gone
 
         return Evidence(
@@ -247,7 +252,7 @@ class Evidence:
             filter(stays, self.lines),
         )
 
-    def of(self, run: str) -> list[Finding]:
+    def of(self, run: str) -> list[RunNumber]:
         """The numbers of one run."""
         return self._by_run.get(run, [])
 
@@ -275,7 +280,7 @@ class Evidence:
         """From plain rows, each with the ``cell`` that it is of; runs are called by what they are.
 
         A number has a ``name`` and a ``value``, a curve has a ``name``, ``x`` and ``y``, and both whatever else of
-        :class:`Finding` is not as it is there by itself; a history has its columns. ``other`` may be a cell.
+        :class:`RunNumber` is not as it is there by itself; a history has its columns. ``other`` may be a cell.
         """
         rows = [[dict(row) for row in kind] for kind in (numbers, histories, curves)]
         cells = [row["cell"] for kind in rows for row in kind] + list(about)
@@ -284,12 +289,12 @@ class Evidence:
         return cls(
             {called(cell): cell for cell in cells},
             {called(cell): told for cell, told in about.items()},
-            [Finding(**row) for row in named[0]],
+            [RunNumber(**row) for row in named[0]],
             {row.pop("run"): row for row in named[1]},
-            [Line(curve=Curve(row.pop("x"), row.pop("y")), **row) for row in named[2]],
+            [RunCurve(curve=Curve(row.pop("x"), row.pop("y")), **row) for row in named[2]],
         )
 
-    def _address(self, one: Finding | Line) -> tuple[tuple[Any, ...], Any]:
+    def _address(self, one: RunNumber | RunCurve) -> tuple[tuple[Any, ...], Any]:
         """Under what a number is looked up, and the seed or seeds that it is of."""
         cell, second = self.runs[one.run], self.runs.get(one.other)
         kind: Kind = "one"
@@ -346,11 +351,11 @@ def _sorting(cell: Cell) -> tuple[Any, ...]:
     return cell.protocol, cell.method, votes, cell.hold, cell.reorder, cell.seed
 
 
-def _subject(one: Finding | Line) -> tuple[Any, ...]:
+def _subject(one: RunNumber | RunCurve) -> tuple[Any, ...]:
     return one.name, one.checkpoint, one.tempered, one.slice, one.where, one.other
 
 
-def _single(one: Finding) -> Finding:
+def _single(one: RunNumber) -> RunNumber:
     value, low, high = _singles([one.value, one.low, one.high]).tolist()
     return replace(one, value=value, low=low, high=high)
 

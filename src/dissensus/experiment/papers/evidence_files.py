@@ -24,7 +24,7 @@ import numpy as np
 
 from dissensus.base.errors import InputError, StoreError
 from dissensus.base.files import written_whole
-from dissensus.experiment.papers.evidence import Checkpoint, Curve, Evidence, Finding, Line, Where
+from dissensus.experiment.papers.evidence import Checkpoint, Curve, Evidence, RunCurve, RunNumber, Where
 from dissensus.experiment.papers.experiments import Cell
 from dissensus.records import Slice
 
@@ -104,10 +104,10 @@ def _trainings(head: Row, rows: Iterable[Row]) -> Iterator[tuple[str, tuple[Cell
         yield run, (Cell(protocol, method, shown, int(hold), int(seed), int(reorder)), told)
 
 
-def _findings(_: Row, rows: Iterable[Row]) -> Iterator[Finding]:
+def _findings(_: Row, rows: Iterable[Row]) -> Iterator[RunNumber]:
     for *subject, value, low, high in rows:
-        run, name, checkpoint, tempered, part, where, other = _checked(subject)
-        yield Finding(run, name, _number(value), checkpoint, tempered, part, where, other, _number(low), _number(high))
+        run, name, at, tempered, part, where, other = _checked(subject)
+        yield RunNumber(run, name, _number(value), at, tempered, part, where, other, _number(low), _number(high))
 
 
 def _histories(head: Row, rows: Iterable[Row]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -118,11 +118,11 @@ def _histories(head: Row, rows: Iterable[Row]) -> Iterator[tuple[str, dict[str, 
         yield run, {name: [_number(text) for text in column] for name, column in told.items() if any(column)}
 
 
-def _lines(_: Row, rows: Iterable[Row]) -> Iterator[Line]:
+def _lines(_: Row, rows: Iterable[Row]) -> Iterator[RunCurve]:
     for subject, points in groupby(rows, key=lambda row: row[:-2]):
         x, y = zip(*((_number(row[-2]), _number(row[-1])) for row in points), strict=True)
         run, name, checkpoint, tempered, part, where, other = _checked(subject)
-        yield Line(run, name, Curve(np.array(x), np.array(y)), checkpoint, tempered, part, where, other)
+        yield RunCurve(run, name, Curve(np.array(x), np.array(y)), checkpoint, tempered, part, where, other)
 
 
 def _checked(subject: Sequence[str]) -> Any:
@@ -138,7 +138,7 @@ def _checked(subject: Sequence[str]) -> Any:
     return run, name, checkpoint, tempered == "1", part, where, other
 
 
-def _subject(one: Finding | Line) -> Row:
+def _subject(one: RunNumber | RunCurve) -> Row:
     return [one.run, one.name, one.checkpoint, str(int(one.tempered)), one.slice, one.where, one.other]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from dissensus.base.errors import InputError
 from dissensus.diagnostics.proposition import proposition_deviation
 from dissensus.evaluation import human_shares, plain_probs, records_of
-from dissensus.experiment.papers import Cell, Curve, Evidence, Finding, Line
+from dissensus.experiment.budget import took
+from dissensus.experiment.papers import Cell, Curve, Evidence, RunCurve, RunNumber
 from dissensus.experiment.reproduce.across import across_seeds
 from dissensus.experiment.reproduce.gains import Gains
 from dissensus.experiment.reproduce.lines import lines_of
@@ -18,7 +20,7 @@ from dissensus.experiment.reproduce.yardsticks import YARDSTICK, entropy_gaps, y
 from dissensus.experiment.subject import dynamics_of
 from dissensus.metrics import entropy, smooth_reliability
 from dissensus.metrics.calibration import equal_mass
-from dissensus.records import CHECKPOINTS, Checkpoint, Diagnosis, StoredRun
+from dissensus.records import CHECKPOINTS, Checkpoint, StoredRun
 
 if TYPE_CHECKING:
     from dissensus.experiment.reproduce.reproduction import Reproduction
@@ -28,7 +30,7 @@ BINS = 10  # of items by their entropy
 LEFT_OUT = "seconds"  # of a history: no two machines agree on it
 
 Runs = Mapping[Cell, StoredRun]
-Found = Iterator[Finding | Line]
+Found = Iterator[RunNumber | RunCurve]
 
 
 def collect(of: Reproduction) -> Evidence:
@@ -42,20 +44,20 @@ def collect(of: Reproduction) -> Evidence:
     return Evidence(
         {run.name: cell for cell, run in runs.items()},
         {run.name: about(run) for run in runs.values()},
-        [one for one in found if isinstance(one, Finding)],
+        [one for one in found if isinstance(one, RunNumber)],
         {
             run.name: {name: told for name, told in run.history.items() if name != LEFT_OUT}
             for run in runs.values()
             if run.diverged is None
         },
-        [one for one in found if isinstance(one, Line)],
+        [one for one in found if isinstance(one, RunCurve)],
     )
 
 
 def about(run: StoredRun) -> dict[str, Any]:
     """Where and how a run was made; of the seconds, its share of a device that several runs used at once."""
     told, packages = run.about, run.about.get("packages", {})
-    looking = told.get("looking") or 0.0
+    training, looking, _ = took(run)
     found = {
         "data": run.plan["data"]["name"],
         "model": run.plan["model"]["name"],
@@ -64,7 +66,7 @@ def about(run: StoredRun) -> dict[str, Any]:
         "torch": packages.get("torch"),
         "device": told.get("device"),
         "precision": run.plan["recipe"].get("precision"),
-        "seconds": round((told["seconds"] - looking) / told.get("width", 1) + looking, 3),
+        "seconds": round(training / told.get("width", 1) + looking, 3),
         "diverged": run.diverged,
     }
     return {name: value for name, value in found.items() if value is not None}  # as files have it
@@ -77,12 +79,12 @@ def _of_run(cell: Cell, run: StoredRun, of: Reproduction) -> Found:
         return
     for record in records_of(run):
         if record.against == "human":
-            yield Finding(run.name, record.metric, record.value, record.checkpoint, record.tempered)
+            yield RunNumber(run.name, record.metric, record.value, record.checkpoint, record.tempered)
     yield from _dynamics(run)
     yield from entropy_gaps(run)
     for one in run.diagnostics():
         if one.weights and one.other not in of.looks:  # lines between runs are told below, from one end to the other
-            yield _finding(run.name, one)
+            yield RunNumber.of(run.name, one)
     human = human_shares(run)
     for checkpoint in CHECKPOINTS:
         if np.isfinite(run.predictions[f"{checkpoint}_logits"]).all():
@@ -92,15 +94,15 @@ def _of_run(cell: Cell, run: StoredRun, of: Reproduction) -> Found:
 def _at(checkpoint: Checkpoint, cell: Cell, run: StoredRun, human: Any, of: Reproduction) -> Found:
     """What the predictions of an epoch say beyond the metrics."""
     probs = plain_probs(run, checkpoint)
-    yield Finding(run.name, "proposition1_deviation", proposition_deviation(probs, human), checkpoint)
+    yield RunNumber(run.name, "proposition1_deviation", proposition_deviation(probs, human), checkpoint)
     if (own := of.own_labels(run)) is not None:
-        yield Finding(run.name, "label_accuracy", float((probs.argmax(1) == own).mean()), checkpoint)
+        yield RunNumber(run.name, "label_accuracy", float((probs.argmax(1) == own).mean()), checkpoint)
     if of.setting.reliability and (cell.votes, cell.hold, cell.reorder) == ("all", 1, 0):
         curve = smooth_reliability(probs, run.predictions["labels"], GRID)
         near = np.isfinite(curve.accuracy)
-        yield Line(run.name, "reliability", Curve(curve.confidence[near], curve.accuracy[near]), checkpoint)
+        yield RunCurve(run.name, "reliability", Curve(curve.confidence[near], curve.accuracy[near]), checkpoint)
     if (variance := run.predictions.get(f"{checkpoint}_gradient_variance")) is not None:
-        yield Line(run.name, "gradient_variance_by_entropy", _binned(entropy(human), variance), checkpoint)
+        yield RunCurve(run.name, "gradient_variance_by_entropy", _binned(entropy(human), variance), checkpoint)
 
 
 def _dynamics(run: StoredRun) -> Found:
@@ -108,12 +110,7 @@ def _dynamics(run: StoredRun) -> Found:
         found = dynamics_of(run.history, len(run.predictions["counts"]))
     except InputError:  # the run diverged, and got nowhere
         return
-    yield from (_finding(run.name, one) for one in found)
-
-
-def _finding(run: str, one: Diagnosis, other: str | None = None) -> Finding:
-    where = one.other if other is None else other
-    return Finding(run, one.name, one.value, one.weights, False, one.slice, "evaluation", where, one.low, one.high)
+    yield from (RunNumber.of(run.name, one) for one in found)
 
 
 def _binned(by: Any, values: Any) -> Curve:
@@ -130,8 +127,8 @@ def _barriers(runs: Runs, of: Reproduction) -> Found:
         for here, there, turned in ((first, second, False), (second, first, True)):
             for one in here.diagnostics():
                 if one.other == there.name:
-                    yield _finding(first.name, one, second.name)
+                    yield replace(RunNumber.of(first.name, one), other=second.name)
                     losses = here.predictions.get(f"{one.weights}_{one.name}_{there.name}")
                     if losses is not None:
                         curve = Curve(np.linspace(0, 1, len(losses)), losses[::-1] if turned else losses)
-                        yield Line(first.name, one.name, curve, one.weights, other=second.name)
+                        yield RunCurve(first.name, one.name, curve, one.weights, other=second.name)

@@ -21,7 +21,7 @@ GAIN = "js_gain"  # on training items too: for these the logits are kept
 
 
 @dataclass(frozen=True)
-class Group:
+class RunGroup:
     """Trainings of which each two are compared, or each with the first."""
 
     pairs: tuple[tuple[Cell, Cell], ...]  # the first has the number
@@ -43,13 +43,13 @@ class Group:
                 yield {first, second}
 
 
-def groups_of(plans: Mapping[Cell, Plan], looks: Mapping[str, Look], comparable: Comparable) -> list[Group]:
+def groups_of(plans: Mapping[Cell, Plan], looks: Mapping[str, Look], comparable: Comparable) -> list[RunGroup]:
     """All of them, among these trainings. Seeds that are not ``comparable`` are nobody's to compare."""
     looked = {cell: look for cell, plan in plans.items() if (look := looks.get(plan.name)) is not None}
     features = [cell for cell, look in looked.items() if look.features]
     maps = [cell for cell, look in looked.items() if look.maps]
     groups = [
-        Group(tuple(pair for pair in combinations(seeds, 2) if comparable(*(plans[cell] for cell in pair))), number)
+        RunGroup(tuple(pair for pair in combinations(seeds, 2) if comparable(*(plans[cell] for cell in pair))), number)
         for number, kept in (("cka", features), ("cam_stability", maps))
         for seeds in by_method(kept)
     ]
@@ -58,5 +58,5 @@ def groups_of(plans: Mapping[Cell, Plan], looks: Mapping[str, Look], comparable:
         soft = soft_partner(cell)
         if look.train_logits and soft is not None and soft in plans:
             gains.setdefault(soft, []).append((cell, soft))
-    groups += [Group(tuple(pairs), GAIN, "training") for pairs in gains.values()]
+    groups += [RunGroup(tuple(pairs), GAIN, "training") for pairs in gains.values()]
     return [group for group in groups if group.pairs]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dissensus.datasets import Dataset
 from dissensus.diagnostics.sparse_target import sparse_target
 from dissensus.experiment.pairs import relations_of
-from dissensus.experiment.papers import Cell, Curve, Finding, Line, Paper
+from dissensus.experiment.papers import Cell, Curve, Paper, RunCurve, RunNumber
 from dissensus.experiment.papers.evidence import Where
 from dissensus.experiment.parts import given_votes, parts, sparse_targets
 from dissensus.experiment.reproduce.partners import soft_partner
@@ -29,7 +29,7 @@ class Gains:
         self.data, self.paper = data, paper
         self._training = cache(self._trained_on)
 
-    def __call__(self, cell: Cell, runs: Mapping[Cell, StoredRun]) -> Iterator[Finding | Line]:
+    def __call__(self, cell: Cell, runs: Mapping[Cell, StoredRun]) -> Iterator[RunNumber | RunCurve]:
         partner = soft_partner(cell)
         if partner is None or partner not in runs:
             return
@@ -40,7 +40,7 @@ class Gains:
 
     def _on_evaluation_items(
         self, cell: Cell, run: StoredRun, soft: StoredRun, checkpoint: Checkpoint
-    ) -> Iterator[Finding | Line]:
+    ) -> Iterator[RunNumber | RunCurve]:
         """With a target drawn from their votes as those of the training items were; on those that have enough."""
         assert cell.votes != "all"
         draw = self.paper.protocols[cell.protocol].draw
@@ -50,7 +50,7 @@ class Gains:
 
     def _on_training_items(
         self, cell: Cell, run: StoredRun, soft: StoredRun, checkpoint: Checkpoint
-    ) -> Iterator[Finding | Line]:
+    ) -> Iterator[RunNumber | RunCurve]:
         name = f"{checkpoint}_train_logits"
         if name in run.predictions and name in soft.predictions:
             sparse, full = self._training(cell.protocol, cell.votes, cell.seed)
@@ -73,7 +73,7 @@ def _related(
     sparse: Rows,
     full: Rows,
     logits: list[NDArray[np.floating]],
-) -> Iterator[Finding | Line]:
+) -> Iterator[RunNumber | RunCurve]:
     if not all(np.isfinite(one).all() for one in logits):
         return  # one of the two diverged
     theirs, ours = (soft_nll(softmax(one.astype(np.float64)), full) for one in logits)
@@ -82,6 +82,6 @@ def _related(
             (f"{distance}_gain", relation.plain),
             (f"{distance}_gain_given_entropy", relation.given_entropy),
         ):
-            yield Finding(run.name, name, one.value, checkpoint, False, part, where, soft.name, one.low, one.high)
+            yield RunNumber(run.name, name, one.value, checkpoint, False, part, where, soft.name, one.low, one.high)
         curve = Curve(relation.bins.distance, relation.bins.improvement)
-        yield Line(run.name, f"gain_by_{distance}", curve, checkpoint, False, part, where, soft.name)
+        yield RunCurve(run.name, f"gain_by_{distance}", curve, checkpoint, False, part, where, soft.name)

@@ -74,7 +74,7 @@ def _whose(run: str, weights: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Line:
+class LineBetween:
     """Between two trainings; ``first`` is where it begins on paper, whichever is made first."""
 
     first: Cell
@@ -93,7 +93,7 @@ class Line:
         return self.second if cell == self.first else self.first
 
 
-def lines_of(cells: Iterable[Cell], paper: Paper) -> list[Line]:
+def lines_of(cells: Iterable[Cell], paper: Paper) -> list[LineBetween]:
     """Between the methods of a seed, and from each to itself with another batch order and other labels.
 
     >>> from dissensus.experiment.papers import read_paper
@@ -103,7 +103,7 @@ def lines_of(cells: Iterable[Cell], paper: Paper) -> list[Line]:
     """
     ends = [cell for cell in cells if "barrier" in paper.diagnostics_of(cell)]
     ends.sort(key=lambda cell: (cell.protocol, cell.seed, cell.reorder, cell.method))
-    return [Line(a, b) for a, b in combinations(ends, 2) if _joined(a, b)]
+    return [LineBetween(a, b) for a, b in combinations(ends, 2) if _joined(a, b)]
 
 
 def _joined(a: Cell, b: Cell) -> bool:
@@ -113,7 +113,7 @@ def _joined(a: Cell, b: Cell) -> bool:
     return between or (a.method == b.method and a.reorder != b.reorder)
 
 
-def drawn(line: Line, plans: Mapping[Cell, Plan], store: RunStore, recorded: Evidence) -> bool:
+def drawn(line: LineBetween, plans: Mapping[Cell, Plan], store: RunStore, recorded: Evidence) -> bool:
     """Whether its numbers are there, with either of its runs, or in results."""
     names = [plans[cell].name for cell in line.ends]
     if any(one.name == "barrier" and one.other == names[1] for one in recorded.of(names[0])):

@@ -6,10 +6,8 @@ items) is kept with its predictions, in half precision.
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.diagnostics.findings import correlated, estimated
-from dissensus.experiment.machine import device, threads
-from dissensus.experiment.pairs import LAST_BLOCK
-from dissensus.experiment.papers import Cell, Finding, Paper
+from dissensus.experiment.pairs import LAST_BLOCK, barriers
+from dissensus.experiment.papers import Cell, Paper, RunNumber
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.reproduce.lines import Line, Models, lines_of
+from dissensus.experiment.reproduce.lines import LineBetween, Models, lines_of
 from dissensus.experiment.reproduce.setting import Effort, outside_images
 from dissensus.experiment.subject import Kept, Subject
 from dissensus.metrics import softmax
-from dissensus.records import Diagnosis, Slice, StoredRun, Weights
+from dissensus.records import Diagnosis, Slice, StoredRun
 
 Found = Iterator[Diagnosis | Kept]
 HALF = float(np.finfo(np.float16).max)
@@ -88,7 +85,7 @@ class Look:
         held = _names(run) if kept else set()
         return lost + [name.replace("_", " ") for name in kept if f"best_{name}" not in held]
 
-    def lacks_numbers(self, found: Iterable[Diagnosis | Finding]) -> list[str]:
+    def lacks_numbers(self, found: Iterable[Diagnosis | RunNumber]) -> list[str]:
         """The same, of the numbers alone: those that are there, in a store or in results."""
         numbers = {(one.name, one.slice, one.other) for one in found}
         wanted = {f"curvature of {part} items": ("top_eigenvalue", part, "") for part in self.curvature}
@@ -139,7 +136,7 @@ class Look:
 
 def looks_of(plans: Mapping[Cell, Plan], paper: Paper, effort: Effort, models: Models) -> dict[str, Look]:
     """By run, what is looked for in it, of all trainings of a paper; runs in which nothing is are left out."""
-    leading: dict[Cell, list[Line]] = {}
+    leading: dict[Cell, list[LineBetween]] = {}
     for line in lines_of(plans, paper):
         for cell in line.ends:
             leading.setdefault(cell, []).append(line)
@@ -212,39 +209,10 @@ def _lines(ends: Ends, subject: Subject, inputs: Any, effort: Effort) -> Found:
         for run, ordered in ends.others:
             if (state := ends.models.load(run, weights)) is not None:
                 other.load_state_dict(state)
-                yield from _line(subject, other, inputs, train, run, weights, ordered and weights == "best", effort)
-
-
-def _line(
-    subject: Subject,
-    other: Any,
-    inputs: Any,
-    train: Any,
-    run: str,
-    weights: Weights,
-    ordered: bool,
-    effort: Effort,
-) -> Found:
-    """With stale and with reset batch-norm statistics, and with the units of the other model put in order."""
-    from dissensus.diagnostics.alignment import aligned
-    from dissensus.diagnostics.barrier import barrier, barrier_with_reset_statistics, has_statistics
-
-    given = {"points": effort.points, "chunk": effort.chunk}
-    found = {"barrier": barrier(subject.model, other, inputs, subject.human, **given)}
-    if has_statistics(subject.model):
-        found["barrier_reset"] = barrier_with_reset_statistics(
-            subject.model, other, inputs, subject.human, train, **given
-        )
-        if ordered:
-            # half a minute of one core for a ResNet-18, while a GPU waits
-            with threads(os.cpu_count() or 1) if device() == "cuda" else nullcontext():
-                renamed = aligned(other, to=subject.model)
-            found["barrier_aligned"] = barrier_with_reset_statistics(
-                subject.model, renamed, inputs, subject.human, train, **given
-            )
-    for name, line in found.items():
-        yield estimated(name, line.height, line.standard_error, len(inputs), weights=weights, other=run)
-        yield Kept(f"{name}_{run}", line.losses.astype(np.float32), weights)
+                pair = subject.model, other, inputs, subject.human, train, ordered and weights == "best"
+                for name, line in barriers(*pair, points=effort.points, chunk=effort.chunk).items():
+                    yield estimated(name, line.height, line.standard_error, len(inputs), weights=weights, other=run)
+                    yield Kept(f"{name}_{run}", line.losses.astype(np.float32), weights)
 
 
 def _half(array: NDArray[Any]) -> NDArray[np.float16]:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from dissensus.base.errors import StoreError
 from dissensus.base.words import many
-from dissensus.experiment.budget import kind_of
+from dissensus.experiment.budget import kind_of, took
 from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.reproduce.compared import groups_of
@@ -144,8 +143,10 @@ def times(standing: Standing, store: RunStore, measured: Path = MEASURED) -> Tim
             run = store.read(name)
             if run.diverged is not None:
                 continue  # its time is that of a part of its epochs
-            if kind_of(run.plan) in kinds and (told := _told(run.about, run.plan)) is not None:
-                by_device.setdefault(run.about["device"], []).append((*told, standing.looks.get(name)))
+            training, looking, epochs = took(run)
+            if kind_of(run.plan) in kinds and epochs > 0:
+                training *= run.plan["recipe"]["epochs"] / epochs / run.about.get("width", 1)  # of all, and its share
+                by_device.setdefault(run.about["device"], []).append((training, looking, standing.looks.get(name)))
         except (StoreError, KeyError):
             continue  # damaged, or made by something else
     if not by_device:
@@ -160,16 +161,6 @@ def times(standing: Standing, store: RunStore, measured: Path = MEASURED) -> Tim
         {look: median(seconds) for look, seconds in by_look.items()},
         f"from {many(len(made), 'run')} of the store made on {device}",
     )
-
-
-def _told(about: Mapping[str, Any], plan: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Seconds of training, shared out among those that went side by side, and of looking inside."""
-    looking = about.get("looking") or 0.0
-    epochs = plan["recipe"]["epochs"]
-    made = epochs - (about.get("resumed_at") or 0)
-    if made <= 0:
-        return None
-    return (about["seconds"] - looking) / about.get("width", 1) * epochs / made, looking
 
 
 def _measured(standing: Standing, folder: Path) -> Times:

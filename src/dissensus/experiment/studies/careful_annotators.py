@@ -42,13 +42,13 @@ from dissensus.experiment.studies.fewer_votes import as_many
 from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import Asked, People, Setting, measured, setting, trials
+from dissensus.experiment.studies.trial import Asked, People, TrialSetting, measured, setting, trials
 from dissensus.experiment.studies.votes_alone import ALONE, alone_in_words, contrasts_alone, told_alone, votes_alone
 
 CONDITIONS = ("careful", "as many", "hundred")
 
 
-def careful_annotators(careful: Dataset, crowd: Dataset, seed: int, how: Setting) -> list[Score]:
+def careful_annotators(careful: Dataset, crowd: Dataset, seed: int, how: TrialSetting) -> list[Score]:
     """The same items twice, with the votes of a few careful annotators and with those of a crowd."""
     crowd = how.see(crowd)
     few = careful.votes.align(crowd.votes.items)

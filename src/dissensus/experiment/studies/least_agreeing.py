@@ -42,7 +42,7 @@ from dissensus.experiment.studies.claims import claims_told, s1_in_words
 from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import SELECT, TEST, Asked, People, Setting, measured, setting, trials
+from dissensus.experiment.studies.trial import SELECT, TEST, Asked, People, TrialSetting, measured, setting, trials
 from dissensus.votes import Votes
 from dissensus.votes.table import offsets_of
 
@@ -98,7 +98,7 @@ def first_of(votes: Votes, order: NDArray[np.int64], share: float = SHARE) -> ND
     return order[: max(1, int((np.cumsum(cast) <= share * votes.n_votes).sum()))]
 
 
-def least_agreeing(data: Dataset, seed: int, how: Setting) -> list[Score]:
+def least_agreeing(data: Dataset, seed: int, how: TrialSetting) -> list[Score]:
     """Data whose votes say who cast them."""
     data = how.see(data)
     votes, split = data.votes, parts(data, TEST, SELECT, seed)

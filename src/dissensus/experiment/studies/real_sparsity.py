@@ -45,7 +45,7 @@ from dissensus.experiment.studies.finding import (
 )
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import Asked, People, Setting, measured, setting, trials
+from dissensus.experiment.studies.trial import Asked, People, TrialSetting, measured, setting, trials
 from dissensus.experiment.studies.votes_alone import ALONE, alone_in_words, contrasts_alone, told_alone, votes_alone
 from dissensus.votes import Votes
 
@@ -54,7 +54,7 @@ METHODS = ("soft", "majority", "sls", "multipass")
 FEW = ("original", "simulated", "three agree")
 
 
-def real_sparsity(data: Dataset, original: Votes, seed: int, how: Setting) -> list[Score]:
+def real_sparsity(data: Dataset, original: Votes, seed: int, how: TrialSetting) -> list[Score]:
     """``data`` with many votes an item, and the few ``original`` ones on the same items."""
     data = how.see(data)
     judges = People.of("hundred", data)

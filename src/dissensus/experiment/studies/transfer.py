@@ -45,8 +45,8 @@ from dissensus.experiment.studies.trial import (
     TEST,
     Asked,
     People,
-    Setting,
     Trial,
+    TrialSetting,
     measured,
     setting,
     trials,
@@ -63,7 +63,7 @@ FIRST = ("soft", "majority")
 BEFORE = (*FIRST, "none")
 
 
-def transfer(first: Dataset, second: Dataset, seed: int, how: Setting) -> list[Score]:
+def transfer(first: Dataset, second: Dataset, seed: int, how: TrialSetting) -> list[Score]:
     """Two trainings, one after the other, for every first training and length of the second."""
     first, second = how.see(first), how.see(second)
     same = first.votes.classes == second.votes.classes
@@ -136,7 +136,7 @@ def carried(make: Callable[[], nn.Module], state: Mapping[str, Any], *, head: bo
     return begun
 
 
-def untrained(data: Dataset, votes: Votes, seed: int, how: Setting, make: Callable[[], nn.Module]) -> Trial:
+def untrained(data: Dataset, votes: Votes, seed: int, how: TrialSetting, make: Callable[[], nn.Module]) -> Trial:
     """What a model says before any training on the data, as if it were a trial."""
     from dissensus.evaluation.predict import predict
     from dissensus.training.inputs import checked, prepare_by

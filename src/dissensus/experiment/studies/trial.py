@@ -51,7 +51,7 @@ TEST, SELECT = 0.2, 0.1  # shares of the items, as in the audited protocol
 
 
 @dataclass(frozen=True)
-class Setting:
+class TrialSetting:
     """The model and the recipe that all trainings of a study share."""
 
     model: ModelPart
@@ -79,12 +79,12 @@ def setting(
     encoder: str | None = None,
     options: Mapping[str, Any] | None = None,
     **recipe: Any,
-) -> Setting:
+) -> TrialSetting:
     """A model of these data with the recipe that a comparison would give it, but for what is said here or quicker."""
     from dissensus.experiment.seen import model_part
 
     given = {**defaults_for(data.name, data, model).recipe, **QUICK.get(model, {}), **recipe}
-    return Setting(model_part(model, options or {}, data, encoder), Recipe(**given), encoder)
+    return TrialSetting(model_part(model, options or {}, data, encoder), Recipe(**given), encoder)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Asked:
     votes: Votes
     method: str
     seed: int
-    how: Setting
+    how: TrialSetting
     target: str = "shares"
     make: Callable[[], nn.Module] | None = None
 

@@ -41,7 +41,7 @@ from dissensus.experiment.studies.claims import claims_told, s1_in_words
 from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import Asked, People, Setting, measured, setting, trials
+from dissensus.experiment.studies.trial import Asked, People, TrialSetting, measured, setting, trials
 from dissensus.votes.synthetic import Annotator, annotate, noisy, reliable
 
 NAMES = ("chaosnli-snli", "md-agreement")
@@ -52,7 +52,7 @@ VOTES, ANNOTATORS = 5, 20
 MOST = 3_000  # items
 
 
-def unreliable_annotators(data: Dataset, seed: int, how: Setting) -> list[Score]:
+def unreliable_annotators(data: Dataset, seed: int, how: TrialSetting) -> list[Score]:
     """What the votes on ``data`` say is taken for the truth, on which synthetic annotators vote.
 
     Of a large data set 3,000 items are used, which take minutes.

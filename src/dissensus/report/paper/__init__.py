@@ -12,7 +12,7 @@ from dissensus.report.paper.page import write_paper_page
 from dissensus.report.paper.soft_labels import write_soft_labels_page
 
 if TYPE_CHECKING:
-    from dissensus.experiment.judgement import Judgement
+    from dissensus.experiment.judgement import PaperJudgement
 
 __all__ = ["Note", "banner", "read_notes", "write_page", "write_paper_page", "write_soft_labels_page"]
 
@@ -22,12 +22,12 @@ SMOKE = (
 )
 
 
-def banner(judged: Judgement) -> str:
+def banner(judged: PaperJudgement) -> str:
     """What a reader has to know before anything else, if there is such a thing."""
     return SMOKE if judged.smoke else ""
 
 
-def write_page(judged: Judgement, folder: str | os.PathLike[str], notes: Sequence[Note] = ()) -> Path:
+def write_page(judged: PaperJudgement, folder: str | os.PathLike[str], notes: Sequence[Note] = ()) -> Path:
     """The page on a paper, whichever it is; ``notes`` are what explains differences from the published numbers."""
     told: dict[str, Any] = {"answer": judged.answer, "rules": judged.rules, "banner": banner(judged)}
     found = judged.evidence, judged.ledger, judged.tried

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from dissensus.base.errors import InputError
 from dissensus.metrics import Estimate
-from dissensus.report.paper.grid import Box, Grid, Line, box, filled, title_of
-from dissensus.report.paper.measured import Subject, measured
-from dissensus.report.tables import number
+from dissensus.report.paper.grid import Grid, Line, box, filled, title_of
+from dissensus.report.paper.measured import Sought, measured
+from dissensus.report.tables import estimate_cell, number
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers.evidence import Evidence
@@ -88,10 +88,10 @@ def by_kind(told: Beside) -> dict[str, list[Deviation]]:
 
 def reach_table(evidence: Evidence, told: Beside) -> Grid:
     """What can be reached, beside what was reached with all votes."""
-    metrics = list(told.reach)
+    metrics, reach = list(told.reach), told.reach.values()
     rows = {"human ceiling": "ceiling", "human ceiling, as many votes": "corrected", "noise floor": "floor"}
     lines = [
-        Line("what can be reached", words, tuple(_estimate(getattr(told.reach[m], kind)) for m in metrics), "published")
+        Line("what can be reached", words, tuple(estimate_cell(getattr(one, kind), 4) for one in reach), "published")
         for words, kind in rows.items()
     ]
     records: list[dict[str, object]] = [
@@ -101,7 +101,7 @@ def reach_table(evidence: Evidence, told: Beside) -> Grid:
         if (one := getattr(told.reach[metric], kind)) is not None
     ]
     for method in ("soft", "sls", "multipass", "majority"):
-        found = [measured(evidence, Subject(metric, method)) for metric in metrics]
+        found = [measured(evidence, Sought(metric, method)) for metric in metrics]
         line = Line(method, "measured, all votes", tuple(box(one, 4) for one in found))
         if filled([line]):
             lines.append(line)
@@ -134,7 +134,3 @@ def sentences(told: Beside) -> list[str]:
             f"{number(entropy.ceiling.mean, 2)}, and two full sets would at {number(entropy.corrected.mean, 2)}."
         )
     return said
-
-
-def _estimate(estimate: Estimate | None) -> Box:
-    return Box() if estimate is None else Box(number(estimate.mean, 4), f"± {number(estimate.sd, 4)}")

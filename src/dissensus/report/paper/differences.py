@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dissensus.base.errors import InputError
 from dissensus.report.paper.grid import SETS, SLICES, digits_of, title_of, votes_in_words
-from dissensus.report.paper.measured import FEW, TOLERANCE, Gap, Measured, Subject, gap, measured
+from dissensus.report.paper.measured import FEW, TOLERANCE, BySeed, Gap, Sought, gap, measured
 from dissensus.report.tables import number
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Compared:
 
     address: Address
     published: Number
-    ours: Measured
+    ours: BySeed
     gap: Gap | None
     explained: str = ""
     twice: bool = False  # whether the paper has another number of the same, on other seeds
@@ -98,7 +98,7 @@ def compared(evidence: Evidence, paper: Paper, notes: Sequence[Note] = ()) -> li
     rows = Counter(replace(address, seeds=None) for address in paper.published.numbers)
     found = []
     for address, published in paper.published.numbers.items():
-        ours = measured(evidence, Subject.of(address))
+        ours = measured(evidence, Sought.of(address))
         if ours:
             explained = next((note.explains for note in notes if note.of(asdict(address))), "")
             apart = gap(ours, published) if comparable else None

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.errors import require
-from dissensus.report.figures import FAINT, HAIR, INK, Look, looks, sheet
-from dissensus.report.paper.measured import METHODS, Measured
+from dissensus.report.figures import FAINT, HAIR, INK, MethodLook, looks, sheet
+from dissensus.report.paper.measured import METHODS, BySeed
 from dissensus.report.tables import number
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from dissensus.experiment.papers.evidence import Curve
 
-LOOKS: Mapping[str, Look] = looks(METHODS)
+LOOKS: Mapping[str, MethodLook] = looks(METHODS)
 PUBLISHED = "published"
-BLACK = Look(INK, "o")
+BLACK = MethodLook(INK, "o")
 ACROSS = 3  # panels
 ENTRY = 1.45  # inches that an entry of a legend may take
 BESIDE = -0.22  # where a published number stands, left of ours
@@ -86,7 +86,7 @@ def of_curves(curves: Mapping[int, Curve]) -> Band | None:
     return band((curve.x, curve.y) for curve in curves.values())
 
 
-def draw_band(ax: Axes, found: Band, look: Look, label: str, *, dots: bool = False, dashed: bool = False) -> None:
+def draw_band(ax: Axes, found: Band, look: MethodLook, label: str, *, dots: bool = False, dashed: bool = False) -> None:
     ax.fill_between(found.x, found.low, found.high, color=look.colour, alpha=0.18, lw=0, zorder=2)
     ax.plot(
         found.x,
@@ -104,8 +104,8 @@ def draw_band(ax: Axes, found: Band, look: Look, label: str, *, dots: bool = Fal
 def draw_mean(
     ax: Axes,
     x: float,
-    found: Measured,
-    look: Look,
+    found: BySeed,
+    look: MethodLook,
     *,
     seeds: bool = True,
     hollow: bool = False,
@@ -125,7 +125,7 @@ def draw_mean(
     ax.plot(x, interval.mean, ls="", marker=look.marker, ms=6.5, mfc=inside, mec=edge, mew=width, zorder=5, label=label)
 
 
-def draw_published(ax: Axes, x: float, y: float | None, look: Look = BLACK) -> None:
+def draw_published(ax: Axes, x: float, y: float | None, look: MethodLook = BLACK) -> None:
     """The paper's own number, where it has one: a hollow diamond, so that it is told from ours without colours, too."""
     if y is not None:
         ax.plot(x, y, ls="", marker="D", ms=6.5, mfc="none", mec=look.colour, mew=1.3, zorder=6)
@@ -147,7 +147,7 @@ def legend(figure: Figure, ax: Axes, *, published: bool = False) -> None:
         figure.legend(list(told.values()), list(told), loc="outside upper center", ncols=min(len(told), wide))
 
 
-def told_mean(found: Measured, digits: int = 3) -> str:
+def told_mean(found: BySeed, digits: int = 3) -> str:
     """A mean with its interval in words: "0.505 (0.490 to 0.520)"."""
     interval = found.interval
     if interval is None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from dissensus.base.words import many
 from dissensus.report.paper.grid import (
     SLICES,
-    Box,
     Grid,
     Line,
     box,
@@ -20,8 +19,8 @@ from dissensus.report.paper.grid import (
     title_of,
     votes_in_words,
 )
-from dissensus.report.paper.measured import HARD, METHODS, VOTES, Subject, difference, measured
-from dissensus.report.tables import p_value
+from dissensus.report.paper.measured import HARD, METHODS, VOTES, Sought, difference, measured
+from dissensus.report.tables import Box, p_value
 from dissensus.stats import holm, wilcoxon
 from dissensus.stats.paired import SINGLE
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from dissensus.experiment.papers import Paper
     from dissensus.experiment.papers.evidence import Evidence
 
-Parts = Mapping[str, Mapping[str, Any]]  # in words -> what it says of a subject
+Parts = Mapping[str, Mapping[str, Any]]  # in words -> what it says of what is sought
 
 EPOCHS: Parts = {"best epoch": {"checkpoint": "best"}, "last epoch": {"checkpoint": "last"}}
 READINGS: Parts = {
@@ -49,12 +48,12 @@ def matrix(
     records: list[Mapping[str, Any]] = []
     for group, of_group in groups.items():
         for line, of_line in lines.items():
-            subjects = [Subject(**{**of_group, **of_line, **of_column}) for of_column in columns.values()]
-            found = [measured(evidence, subject) for subject in subjects]
+            sought = [Sought(**{**of_group, **of_line, **of_column}) for of_column in columns.values()]
+            found = [measured(evidence, one) for one in sought]
             most = max(len(one.seeds) for one in found)
-            boxes = [box(one, digits_of(s.metric), expected=most) for s, one in zip(subjects, found, strict=True)]
+            boxes = [box(one, digits_of(s.metric), expected=most) for s, one in zip(sought, found, strict=True)]
             made.append(Line(group, ", ".join(filter(None, (line, many(most, "seed")))), tuple(boxes)))
-            records += [record(one, **asdict(s)) for s, one in zip(subjects, found, strict=True) if one]
+            records += [record(one, **asdict(s)) for s, one in zip(sought, found, strict=True) if one]
     made = [line for line in made if filled([line])]
     used = [i for i in range(len(columns)) if any(line.boxes[i].text != "–" for line in made)]
     kept = tuple(Line(one.group, one.name, tuple(one.boxes[i] for i in used), one.kind) for one in made)
@@ -70,7 +69,7 @@ def temperature(evidence: Evidence, metric: str, protocol: str, checkpoint: str)
     """Is the gain of a hard delivery more than sharpness? Plain and after a temperature, and the gain over soft."""
     lines: list[Line] = []
     records: list[Mapping[str, Any]] = []
-    base = partial(Subject, metric=metric, protocol=protocol, checkpoint=checkpoint)
+    base = partial(Sought, metric=metric, protocol=protocol, checkpoint=checkpoint)
     votes = [k for k in VOTES if any(measured(evidence, base(method=m, votes=k)) for m in METHODS)]
     digits = digits_of(metric)
     gains = {tempered: _gains(evidence, base, votes, tempered) for tempered in (False, True)}
@@ -105,7 +104,7 @@ def temperature(evidence: Evidence, metric: str, protocol: str, checkpoint: str)
 
 
 def _gains(
-    evidence: Evidence, base: Callable[..., Subject], votes: Sequence[int | str], tempered: bool
+    evidence: Evidence, base: Callable[..., Sought], votes: Sequence[int | str], tempered: bool
 ) -> dict[Any, Any]:
     """(method, votes) -> gain over soft, its p-value, and that after Holm."""
     found = {}

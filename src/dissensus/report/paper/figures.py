@@ -29,7 +29,7 @@ from dissensus.report.paper.drawing import (
     zero,
 )
 from dissensus.report.paper.grid import title_of
-from dissensus.report.paper.measured import HARD, METHODS, VOTES, Measured, Subject, measured
+from dissensus.report.paper.measured import HARD, METHODS, VOTES, BySeed, Sought, measured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def sweep(evidence: Evidence, paper: Paper) -> Drawn | None:
         for metric in metrics
         for method in SWEEP
         for k in VOTES
-        if (one := measured(evidence, Subject(metric, method, k, protocol=protocol)))
+        if (one := measured(evidence, Sought(metric, method, k, protocol=protocol)))
     }
     rows = [protocol for protocol in PROTOCOLS if any(key[0] == protocol and key[3] != "all" for key in found)]
     if not rows:
@@ -187,7 +187,7 @@ def reliability(evidence: Evidence, paper: Paper) -> Drawn | None:
         for method, one in lines.items():
             draw_band(ax, one, LOOKS[method], method)
             low = min(low, float(one.x.min()), float(one.mean.min()))
-            smooth = measured(evidence, Subject("smooth_ece", method, protocol=protocol))
+            smooth = measured(evidence, Sought("smooth_ece", method, protocol=protocol))
             if protocol == "published":
                 told = _published(paper, "figure3", method, "smooth_ece")
                 said.append(f"{method} {told_mean(smooth)}{_also(told)}")
@@ -209,10 +209,10 @@ def reliability(evidence: Evidence, paper: Paper) -> Drawn | None:
 def resampling(evidence: Evidence, paper: Paper) -> Drawn | None:
     """4: what it costs to hold a drawn label for several epochs."""
     holds = (1, 5, 10, 50)
-    found = {hold: measured(evidence, Subject("soft_nll", "sls", hold=hold)) for hold in holds}
+    found = {hold: measured(evidence, Sought("soft_nll", "sls", hold=hold)) for hold in holds}
     if not any(found.values()):
         return None
-    last = {hold: measured(evidence, Subject("soft_nll", "sls", hold=hold, checkpoint="last")) for hold in holds}
+    last = {hold: measured(evidence, Sought("soft_nll", "sls", hold=hold, checkpoint="last")) for hold in holds}
     figure, axes = sheet(2, 9.6, 3.8)
     for ax, values, title in zip(axes, (found, last), ("Best epoch", "Last epoch"), strict=True):
         for seed in sorted({seed for one in values.values() for seed in one.values}):
@@ -251,7 +251,7 @@ def gradient_variance(evidence: Evidence, paper: Paper) -> Drawn | None:
     axes[0].set(xlabel="entropy of the annotators (nats)", ylabel="gradient variance, last layer")
     axes[0].set_title("By entropy")
     grid(axes[0])
-    spearman = {m: measured(evidence, Subject("gradient_variance_entropy", m)) for m in PAIR}
+    spearman = {m: measured(evidence, Sought("gradient_variance_entropy", m)) for m in PAIR}
     _columns(axes[1], spearman)
     axes[1].set_title("Spearman with entropy")
     told = _published(paper, "figure7", "sls", "gradient_variance_entropy")
@@ -293,7 +293,7 @@ def dynamics(evidence: Evidence, paper: Paper) -> Drawn | None:
     names = {"epochs_earlier_to_95": "95 % of\nits best", "epochs_earlier_to_best": "its best\nepoch"}
     said = []
     for i, (name, words) in enumerate(names.items()):
-        earlier = measured(evidence, Subject(name, "sls", other="soft"))
+        earlier = measured(evidence, Sought(name, "sls", other="soft"))
         draw_mean(axes[1], i, earlier, LOOKS["sls"])
         told = _published(paper, "figure8", "sls", name)
         draw_published(axes[1], i + BESIDE, told)
@@ -318,7 +318,7 @@ def cam_stability(evidence: Evidence, paper: Paper) -> Drawn | None:
         evidence,
         paper,
         "figure9",
-        {words: Subject("cam_stability", "", slice=part) for words, part in panels.items()},
+        {words: Sought("cam_stability", "", slice=part) for words, part in panels.items()},
         "Agreement of Grad-CAM maps between models of two seeds (Pearson over the map)",
     )
 
@@ -326,23 +326,22 @@ def cam_stability(evidence: Evidence, paper: Paper) -> Drawn | None:
 def cka(evidence: Evidence, paper: Paper) -> Drawn | None:
     """12: do models of two seeds represent items alike?"""
     panels = {"linear CKA": "cka", "linear CKA, debiased": "debiased_cka"}
-    subjects = {words: Subject(metric, "") for words, metric in panels.items()}
-    return _agreement(evidence, paper, "figure12", subjects, "Likeness of representations between models of two seeds")
+    sought = {words: Sought(metric, "") for words, metric in panels.items()}
+    return _agreement(evidence, paper, "figure12", sought, "Likeness of representations between models of two seeds")
 
 
-def _agreement(evidence: Evidence, paper: Paper, place: str, panels: Mapping[str, Subject], words: str) -> Drawn | None:
+def _agreement(evidence: Evidence, paper: Paper, place: str, panels: Mapping[str, Sought], words: str) -> Drawn | None:
     found = {
-        title: {m: measured(evidence, subject.read(method=m, other=m)) for m in PAIR}
-        for title, subject in panels.items()
+        title: {m: measured(evidence, sought.read(method=m, other=m)) for m in PAIR} for title, sought in panels.items()
     }
     if not any(one for panel in found.values() for one in panel.values()):
         return None
     figure, axes = sheet(len(panels), 3.5 * len(panels) + 0.6, 3.9, sharey=True)
     said = []
-    for ax, (title, subject) in zip(axes, panels.items(), strict=True):
+    for ax, (title, sought) in zip(axes, panels.items(), strict=True):
         _columns(ax, found[title])
         for i, method in enumerate(PAIR):
-            told = _published(paper, place, method, subject.metric, slice=subject.slice)
+            told = _published(paper, place, method, sought.metric, slice=sought.slice)
             draw_published(ax, i + BESIDE, told)
             if found[title][method]:
                 said.append(f"{title}, {method} {told_mean(found[title][method])}{_also(told)}")
@@ -364,7 +363,7 @@ def brier(evidence: Evidence, paper: Paper) -> Drawn | None:
         metric: {
             method: one
             for method in METHODS
-            if method != "shuffled-sls" and (one := measured(evidence, Subject(metric, method)))
+            if method != "shuffled-sls" and (one := measured(evidence, Sought(metric, method)))
         }
         for metric in parts
     }
@@ -416,7 +415,7 @@ def barrier(evidence: Evidence, paper: Paper) -> Drawn | None:
     heights = {}
     for i, ((method, other), words) in enumerate(pairs.items()):
         for offset, name in ((-0.15, "barrier"), (0.15, "barrier_reset")):
-            height = heights[words, name] = measured(evidence, Subject(name, method, other=other))
+            height = heights[words, name] = measured(evidence, Sought(name, method, other=other))
             draw_mean(axes[2], i + offset, height, drawn[words], seeds=False, hollow=name == "barrier_reset")
         said.append(
             f"{words} {told_mean(heights[words, 'barrier'], 2)}, "
@@ -439,7 +438,7 @@ def barrier(evidence: Evidence, paper: Paper) -> Drawn | None:
     )
 
 
-def _columns(ax: Axes, found: Mapping[str, Measured]) -> None:
+def _columns(ax: Axes, found: Mapping[str, BySeed]) -> None:
     for i, (method, one) in enumerate(found.items()):
         draw_mean(ax, i, one, LOOKS[method], label=method)
     ax.set_xticks(range(len(found)), list(found))

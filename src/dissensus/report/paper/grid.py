@@ -13,8 +13,8 @@ import numpy as np
 from dissensus.base.words import many
 from dissensus.diagnostics.registry import DIAGNOSTICS
 from dissensus.metrics import METRICS
-from dissensus.report.paper.measured import Measured, higher_is_better
-from dissensus.report.tables import heading, number
+from dissensus.report.paper.measured import BySeed, higher_is_better
+from dissensus.report.tables import Box, heading, number
 from dissensus.stats import Interval
 
 TITLES = {
@@ -26,15 +26,6 @@ SLICES = {"all": "all items", "disputed": "most disputed items"}
 SETS = {"svhn": "SVHN", "streetview": "street-view characters", "dtd": "textures", "cifar100": "CIFAR-100"}
 DIGITS = {"curvature": 1, "epochs": 1, "similarity": 3}
 """Unit of a published number -> digits after the point; four for all others."""
-
-
-@dataclass(frozen=True)
-class Box:
-    """One place of a table: what is printed there, with a smaller line below; ``differs`` from the published number."""
-
-    text: str = "–"
-    detail: str = ""
-    differs: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +114,7 @@ def bounds(interval: Interval, digits: int) -> str:
     return f"[{number(interval.low, digits)}, {number(interval.high, digits)}]"
 
 
-def box(found: Measured, digits: int, *, expected: int | None = None, differs: bool = False) -> Box:
+def box(found: BySeed, digits: int, *, expected: int | None = None, differs: bool = False) -> Box:
     """Mean and interval; the number of seeds, where it is not the one that the line is said to have."""
     interval = found.interval
     if interval is None:
@@ -132,10 +123,10 @@ def box(found: Measured, digits: int, *, expected: int | None = None, differs: b
     seeds = len(found.seeds)
     if expected is not None and seeds != expected:
         detail = " ".join(filter(None, (detail, many(seeds, "seed"))))
-    return Box(number(interval.mean, digits), detail, differs)
+    return Box(number(interval.mean, digits), detail, differs=differs)
 
 
-def record(found: Measured, **more: Any) -> dict[str, Any]:
+def record(found: BySeed, **more: Any) -> dict[str, Any]:
     """A number in full, for a file."""
     interval = found.interval
     return {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from dissensus.base.words import many
 from dissensus.report.output import signed
-from dissensus.report.paper.grid import Box, title_of
-from dissensus.report.tables import p_value
+from dissensus.report.paper.grid import title_of
+from dissensus.report.tables import Box, p_value
 
 if TYPE_CHECKING:
     from dissensus.experiment.claims import Judged, Ledger, Measured, Row

@@ -29,7 +29,7 @@ EARLIER = {"epochs_earlier_to_95": "epochs_to_95", "epochs_earlier_to_best": "be
 
 
 @dataclass(frozen=True)
-class Subject:
+class Sought:
     """What a number is of, and how it was read."""
 
     metric: str
@@ -45,25 +45,25 @@ class Subject:
     tempered: bool = False
 
     @classmethod
-    def of(cls, address: Address) -> Subject:
+    def of(cls, address: Address) -> Sought:
         """What a published number is of, read as the paper does."""
         shared = ("metric", "method", "votes", "hold", "slice", "outside", "other")
         return cls(**{part: getattr(address, part) for part in shared})
 
-    def read(self, **changes: Any) -> Subject:
+    def read(self, **changes: Any) -> Sought:
         """The same, read in another way.
 
-        >>> Subject("soft_nll", "sls").read(checkpoint="last").checkpoint
+        >>> Sought("soft_nll", "sls").read(checkpoint="last").checkpoint
         'last'
         """
         return replace(self, **changes)
 
 
 @dataclass(frozen=True)
-class Measured:
+class BySeed:
     """One number a seed, or a pair of seeds.
 
-    >>> Measured({0: 1.0, 1: 3.0, 7: 2.0}).first(2).mean
+    >>> BySeed({0: 1.0, 1: 3.0, 7: 2.0}).first(2).mean
     2.0
     """
 
@@ -101,11 +101,11 @@ class Measured:
         """Of the mean, over seeds."""
         return over_pairs(self.values).standard_error if self.of_pairs else self.sd / np.sqrt(max(len(self.values), 1))
 
-    def first(self, seeds: int) -> Measured:
+    def first(self, seeds: int) -> BySeed:
         """Of the seeds 0 to ``seeds`` - 1 alone."""
         low = range(seeds)
         keep = (lambda key: key[0] in low and key[1] in low) if self.of_pairs else (lambda key: key in low)
-        return Measured({key: value for key, value in self.values.items() if keep(key)})
+        return BySeed({key: value for key, value in self.values.items() if keep(key)})
 
 
 @lru_cache(1 << 14)  # a number stands in several tables and figures, and each resampling takes 2 ms
@@ -113,30 +113,30 @@ def _over_seeds(values: tuple[float, ...]) -> Interval:
     return mean_interval(np.array(values))
 
 
-def measured(evidence: Evidence, subject: Subject) -> Measured:
+def measured(evidence: Evidence, sought: Sought) -> BySeed:
     """All seeds that are there, of a number as the paper defines it; none is no error."""
-    if subject.metric in EARLIER:
-        base = replace(subject, metric=EARLIER[subject.metric], other="")
-        first, second = measured(evidence, replace(base, method=subject.other)), measured(evidence, base)
+    if sought.metric in EARLIER:
+        base = replace(sought, metric=EARLIER[sought.metric], other="")
+        first, second = measured(evidence, replace(base, method=sought.other)), measured(evidence, base)
         return difference(first, second)
     shared: dict[str, Any] = {
-        "protocol": subject.protocol,
-        "method": subject.method,
-        "votes": subject.votes,
-        "hold": subject.hold,
-        "checkpoint": subject.checkpoint,
-        "slice": subject.slice,
+        "protocol": sought.protocol,
+        "method": sought.method,
+        "votes": sought.votes,
+        "hold": sought.hold,
+        "checkpoint": sought.checkpoint,
+        "slice": sought.slice,
     }
-    if subject.other == subject.method:  # two seeds of one method
-        return Measured(_finite(evidence.pairs(subject.metric, **shared)))
-    return Measured(
+    if sought.other == sought.method:  # two seeds of one method
+        return BySeed(_finite(evidence.pairs(sought.metric, **shared)))
+    return BySeed(
         _finite(
             evidence.numbers(
-                subject.metric,
+                sought.metric,
                 **shared,
-                tempered=subject.tempered,
-                where=subject.where,
-                other=subject.outside or subject.other,
+                tempered=sought.tempered,
+                where=sought.where,
+                other=sought.outside or sought.other,
             )
         )
     )
@@ -146,13 +146,13 @@ def _finite(values: Mapping[Any, float]) -> dict[Any, float]:
     return {key: value for key, value in sorted(values.items()) if not np.isnan(value)}
 
 
-def difference(first: Measured, second: Measured) -> Measured:
+def difference(first: BySeed, second: BySeed) -> BySeed:
     """Seed by seed, first minus second, where both are there.
 
-    >>> difference(Measured({0: 1.0, 1: 2.0}), Measured({1: 0.5, 2: 9.0})).values
+    >>> difference(BySeed({0: 1.0, 1: 2.0}), BySeed({1: 0.5, 2: 9.0})).values
     {1: 1.5}
     """
-    return Measured({key: value - second.values[key] for key, value in first.values.items() if key in second.values})
+    return BySeed({key: value - second.values[key] for key, value in first.values.items() if key in second.values})
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Gap:
         return abs(self.value) > TOLERANCE * self.standard_error
 
 
-def gap(ours: Measured, published: Number) -> Gap | None:
+def gap(ours: BySeed, published: Number) -> Gap | None:
     """Ours minus the paper's; where it has no SD, ours stands for both.
 
     None below five seeds, as few as the paper has: of two seeds that are near each other the spread is small by chance,
@@ -175,10 +175,10 @@ def gap(ours: Measured, published: Number) -> Gap | None:
 
     >>> from types import SimpleNamespace
     >>> paper = SimpleNamespace(mean=0.5, sd=None, seeds=5)
-    >>> found = gap(Measured({0: 0.58, 1: 0.62, 2: 0.58, 3: 0.62, 4: 0.6}), paper)
+    >>> found = gap(BySeed({0: 0.58, 1: 0.62, 2: 0.58, 3: 0.62, 4: 0.6}), paper)
     >>> round(found.value, 3), round(found.standard_error, 4), found.differs
     (0.1, 0.0126, True)
-    >>> gap(Measured({0: 0.58, 1: 0.62}), paper) is None
+    >>> gap(BySeed({0: 0.58, 1: 0.62}), paper) is None
     True
     """
     own = ours.standard_error
@@ -214,16 +214,16 @@ class Paired:
     seeds: int
 
 
-def p_of(evidence: Evidence, subject: Subject, told: PValue, seeds: int | None = None) -> Paired | None:
+def p_of(evidence: Evidence, sought: Sought, told: PValue, seeds: int | None = None) -> Paired | None:
     """The p-value of the paper's own test on our seeds: paired, exact, on the side that it took; None below two."""
-    ours = measured(evidence, subject)
-    other = measured(evidence, replace(subject, method=told.against))
+    ours = measured(evidence, sought)
+    other = measured(evidence, replace(sought, method=told.against))
     if seeds is not None:
         ours, other = ours.first(seeds), other.first(seeds)
     shared = [seed for seed in ours.values if seed in other.values]
     if len(shared) < 2:
         return None
-    better: Literal["greater", "less"] = "greater" if higher_is_better(subject.metric) else "less"
+    better: Literal["greater", "less"] = "greater" if higher_is_better(sought.metric) else "less"
     a, b = ([one.values[seed] for seed in shared] for one in (ours, other))
     side = better if told.side == "one-sided" else "two-sided"
     return Paired(wilcoxon(a, b, side, resolution=SINGLE).pvalue, len(shared))

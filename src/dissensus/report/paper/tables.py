@@ -12,7 +12,6 @@ from dissensus.report.paper.coverage import Coverage, coverage
 from dissensus.report.paper.grid import (
     SETS,
     SLICES,
-    Box,
     Grid,
     Line,
     box,
@@ -22,8 +21,8 @@ from dissensus.report.paper.grid import (
     title_of,
     votes_in_words,
 )
-from dissensus.report.paper.measured import FEW, Gap, Measured, Paired, Subject, few_in_words, gap, measured, p_of
-from dissensus.report.tables import number, p_value
+from dissensus.report.paper.measured import FEW, BySeed, Gap, Paired, Sought, few_in_words, gap, measured, p_of
+from dissensus.report.tables import Box, number, p_value
 from dissensus.stats import holm
 
 if TYPE_CHECKING:
@@ -84,10 +83,10 @@ def other_readings(evidence: Evidence, paper: Paper, place: str) -> Grid | None:
     if not lines:
         return None
     records = [
-        record(measured(evidence, Subject.of(address).read(**reading)), **_named(address), **reading)
+        record(measured(evidence, Sought.of(address).read(**reading)), **_named(address), **reading)
         for address in sheet.addresses
         for reading in OTHER_READINGS.values()
-        if measured(evidence, Subject.of(address).read(**reading))
+        if measured(evidence, Sought.of(address).read(**reading))
     ]
     head = ("", "", *map(sheet.column_words, sheet.columns))
     return Grid(f"{place}-readings", paper.places[place], head, tuple(lines), tuple(records))
@@ -189,10 +188,10 @@ class _Sheet:
                 ]
                 yield Line(name, f"{said}{of}, {many(most, 'seed')}", tuple(boxes))
 
-    def found(self, address: Address | None, outside: str, seeds: int | None, **reading: str) -> Measured:
+    def found(self, address: Address | None, outside: str, seeds: int | None, **reading: str) -> BySeed:
         if address is None:
-            return Measured({})
-        found = measured(self.evidence, Subject.of(address).read(outside=outside, **reading))
+            return BySeed({})
+        found = measured(self.evidence, Sought.of(address).read(outside=outside, **reading))
         return found if seeds is None else found.first(seeds)
 
     def sets(self) -> list[str]:
@@ -215,7 +214,7 @@ class _Sheet:
         digits = self._digits(address)
         return Box(number(told.mean, digits), "" if told.sd is None else f"± {number(told.sd, digits)}")
 
-    def _box(self, address: Address, found: Measured, expected: int, compare: bool) -> Box:
+    def _box(self, address: Address, found: BySeed, expected: int, compare: bool) -> Box:
         apart = gap(found, self.paper.published.numbers[address]) if compare else None
         return box(found, self._digits(address), expected=expected, differs=apart is not None and apart.differs)
 
@@ -229,7 +228,7 @@ class _Sheet:
         told = {a: p for a, p in self.paper.published.p_values.items() if a.place == self.place}
         found: dict[Address, dict[int | None, tuple[Paired, float]]] = {address: {} for address in told}
         for seeds in (None, FEW):
-            plain = {address: p_of(self.evidence, Subject.of(address), p, seeds) for address, p in told.items()}
+            plain = {address: p_of(self.evidence, Sought.of(address), p, seeds) for address, p in told.items()}
             known = {address: one for address, one in plain.items() if one is not None}
             for (address, one), adjusted in zip(known.items(), holm([one.p for one in known.values()]), strict=True):
                 found[address][seeds] = (one, float(adjusted))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from dissensus.report.paper.differences import in_words
-from dissensus.report.paper.grid import Box, Grid, Line, box, called, digits_of, record, votes_in_words
-from dissensus.report.paper.measured import FEW, VOTES, Measured, Subject, few_in_words, gap, measured
-from dissensus.report.tables import number
+from dissensus.report.paper.grid import Grid, Line, box, called, digits_of, record, votes_in_words
+from dissensus.report.paper.measured import FEW, VOTES, BySeed, Sought, few_in_words, gap, measured
+from dissensus.report.tables import Box, number
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers import Address, Paper
@@ -22,11 +22,11 @@ def text_table(evidence: Evidence, paper: Paper) -> Grid:
     records: list[dict[str, Any]] = []
     few = 0
     for address in _addresses(paper):
-        for subject in _subjects(address):
-            found = measured(evidence, subject)
+        for sought in _sought(address):
+            found = measured(evidence, sought)
             few = max(few, len(found.first(FEW).seeds))
-            lines.append(_line(evidence, paper, address, subject, found))
-            records.append(record(found, **asdict(subject), place=address.place, **_told(paper, address)))
+            lines.append(_line(evidence, paper, address, sought, found))
+            records.append(record(found, **asdict(sought), place=address.place, **_told(paper, address)))
     notes = (
         "Published numbers in brackets are the lowest and the highest seed. Where the paper does not say for how many "
         "votes, all of ours are shown.",
@@ -42,15 +42,15 @@ def _addresses(paper: Paper) -> list[Address]:
     return sorted(figures, key=lambda address: int(address.place.removeprefix("figure")))
 
 
-def _subjects(address: Address) -> Iterator[Subject]:
+def _sought(address: Address) -> Iterator[Sought]:
     """Of a number of sparse targets, one for each number of votes: with all votes there is none."""
     if address.metric == "js_gain":
-        yield from (Subject.of(address).read(votes=votes) for votes in VOTES if votes != "all")
+        yield from (Sought.of(address).read(votes=votes) for votes in VOTES if votes != "all")
     else:
-        yield Subject.of(address)
+        yield Sought.of(address)
 
 
-def _line(evidence: Evidence, paper: Paper, address: Address, subject: Subject, found: Measured) -> Line:
+def _line(evidence: Evidence, paper: Paper, address: Address, sought: Sought, found: BySeed) -> Line:
     mean, span = paper.published.numbers.get(address), paper.published.ranges.get(address)
     unit = (mean or span).unit  # type: ignore[union-attr]
     digits = min(digits_of(address.metric, unit), 4 if unit == "nats" else 3)
@@ -62,18 +62,18 @@ def _line(evidence: Evidence, paper: Paper, address: Address, subject: Subject, 
         ),
         box(found.first(FEW), digits),
         _with_range(box(found, digits, differs=apart is not None and apart.differs), found, span is not None, digits),
-        box(measured(evidence, subject.read(checkpoint="last")), digits),
-        box(measured(evidence, subject.read(protocol="audited")), digits),
+        box(measured(evidence, sought.read(checkpoint="last")), digits),
+        box(measured(evidence, sought.read(protocol="audited")), digits),
     )
-    words = in_words(address) + (f", {votes_in_words(subject.votes)}" if subject.votes != address.votes else "")
+    words = in_words(address) + (f", {votes_in_words(sought.votes)}" if sought.votes != address.votes else "")
     return Line(called(address.place), words, boxes)
 
 
-def _with_range(shown: Box, found: Measured, wanted: bool, digits: int) -> Box:
+def _with_range(shown: Box, found: BySeed, wanted: bool, digits: int) -> Box:
     if not (wanted and found):
         return shown
     low, high = min(found.values.values()), max(found.values.values())
-    return Box(shown.text, f"{shown.detail} seeds {number(low, digits)} to {number(high, digits)}", shown.differs)
+    return replace(shown, detail=f"{shown.detail} seeds {number(low, digits)} to {number(high, digits)}")
 
 
 def _told(paper: Paper, address: Address) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dissensus.base.words import listed
 from dissensus.report.figures import FAINT, sheet
 from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, draw_mean, grid, legend, panels
 from dissensus.report.paper.grid import title_of
-from dissensus.report.paper.measured import Subject, measured
+from dissensus.report.paper.measured import Sought, measured
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers import Paper
@@ -59,7 +59,7 @@ def votes_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
         for metric in METRICS
         for method in SWEPT
         for k in votes
-        if (told := measured(evidence, Subject(metric, method, k, protocol=one.protocol)))
+        if (told := measured(evidence, Sought(metric, method, k, protocol=one.protocol)))
     }
     rows = [one.protocol for one in swept if any(key[0] == one.protocol and key[3] != "all" for key in found)]
     if not rows:
@@ -74,7 +74,7 @@ def votes_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
                 ax.plot([i + offset for i, _ in at], [one.mean for _, one in at], color=LOOKS[method].colour, lw=1.2)
                 for i, one in at:
                     draw_mean(ax, i + offset, one, LOOKS[method], seeds=False, label=method)
-            if guess := measured(evidence, Subject(metric, "soft", protocol=protocol, outside="shares")):
+            if guess := measured(evidence, Sought(metric, "soft", protocol=protocol, outside="shares")):
                 ax.axhline(guess.mean, color=FAINT, lw=0.9, ls=":", zorder=1)
             ax.set_xticks(range(len(votes)), ["100" if k == "all" else str(k) for k in votes])
             if number == len(rows) - 1:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, grid, legend, panels
-from dissensus.report.paper.grid import Box, Grid, Line, title_of
-from dissensus.report.tables import number
+from dissensus.report.paper.grid import Grid, Line, title_of
+from dissensus.report.tables import Box, number
 
 if TYPE_CHECKING:
     from dissensus.experiment.studies import Studied

@@ -9,9 +9,9 @@ import numpy as np
 
 from dissensus.metrics import METRICS
 from dissensus.report.paper.coverage import coverage
-from dissensus.report.paper.grid import Box, Grid, Line, box, filled, record, title_of
-from dissensus.report.paper.measured import Measured, Subject, measured
-from dissensus.report.tables import number
+from dissensus.report.paper.grid import Grid, Line, box, filled, record, title_of
+from dissensus.report.paper.measured import BySeed, Sought, measured
+from dissensus.report.tables import Box, number
 
 if TYPE_CHECKING:
     from dissensus.experiment.claims import Enough
@@ -56,7 +56,7 @@ def protocol_table(evidence: Evidence, paper: Paper, protocol: str) -> Grid:
     for method in METHODS:
         for said, reading in READINGS.items():
             found = [
-                measured(evidence, Subject(metric, method, slice=part, protocol=protocol).read(**reading))
+                measured(evidence, Sought(metric, method, slice=part, protocol=protocol).read(**reading))
                 for metric, part in COLUMNS
             ]
             lines.append(Line(method, said, tuple(box(one, DIGITS) for one in found)))
@@ -78,14 +78,14 @@ def protocol_table(evidence: Evidence, paper: Paper, protocol: str) -> Grid:
 def _yardsticks(evidence: Evidence, protocol: str) -> Iterator[Line]:
     for name, (other, words) in YARDSTICKS.items():
         boxes = [
-            box(measured(evidence, Subject(metric, "soft", protocol=protocol, outside=other)), DIGITS)
+            box(measured(evidence, Sought(metric, "soft", protocol=protocol, outside=other)), DIGITS)
             if part == "all"
             else Box()
             for metric, part in COLUMNS
         ]
         if any(one.text != "–" for one in boxes):
             yield Line(name, words, tuple(boxes), "published")
-    frequent = measured(evidence, Subject("majority_class", "soft", protocol=protocol))
+    frequent = measured(evidence, Sought("majority_class", "soft", protocol=protocol))
     if frequent:
         yield Line("most frequent class", "of the evaluation items", (box(frequent, DIGITS), *[Box()] * 7), "published")
 
@@ -125,20 +125,20 @@ def abstract_table(evidence: Evidence, paper: Paper) -> Grid:
     return Grid("abstract", paper.places["abstract"], head, tuple(lines), tuple(records), notes)
 
 
-def _relative(evidence: Evidence, protocol: str, metric: str, tempered: bool = False) -> Measured:
+def _relative(evidence: Evidence, protocol: str, metric: str, tempered: bool = False) -> BySeed:
     """By seed, the gain of soft labels as a share of the mean of majority vote."""
     soft, hard = (
-        measured(evidence, Subject(metric, method, protocol=protocol, tempered=tempered))
+        measured(evidence, Sought(metric, method, protocol=protocol, tempered=tempered))
         for method in ("soft", "majority")
     )
     if not soft or not hard or hard.mean < (0.05 if METRICS[metric].correlation else 0.0):
-        return Measured({})
+        return BySeed({})
     sign = 1 if METRICS[metric].higher_is_better else -1
     shared = [seed for seed in soft.values if seed in hard.values]
-    return Measured({seed: sign * (soft.values[seed] - hard.values[seed]) / hard.mean for seed in shared})
+    return BySeed({seed: sign * (soft.values[seed] - hard.values[seed]) / hard.mean for seed in shared})
 
 
-def _share(found: Measured) -> Box:
+def _share(found: BySeed) -> Box:
     interval = found.interval
     if interval is None:
         return Box()
