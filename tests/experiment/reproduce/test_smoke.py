@@ -299,6 +299,43 @@ def test_results_are_added_to(repeated: Reproduction, evidence: Evidence, smoked
     assert len(alone.collect().runs) == len(cells)
 
 
+def test_a_session_makes_what_others_have_not(repeated: Reproduction, smoked: Path, tmp_path: Path) -> None:
+    """A fresh machine a seed, and archives that come home: each run is made once, and nothing is missing in the end."""
+    home, told = replace(repeated, store=RunStore(tmp_path / "home")), Evidence({})
+    for seed in SEEDS:
+        machine = replace(repeated, store=RunStore(tmp_path / f"machine{seed}"), before=told, to_merge=True)
+        left = machine.standing(machine.plans).left
+        assert set(left) == {cell for cell in machine.plans if cell.seed >= seed}
+        pack(
+            repeated.store, tmp_path / f"packed{seed}", [machine.plans[cell].name for cell in left if cell.seed == seed]
+        )
+        assert merge(home.store, [tmp_path / f"packed{seed}"], replace=True).replaced == []
+        told = replace(home, before=told).collect()
+    assert not replace(home, before=told).standing(home.plans).left
+    told.write(tmp_path / "results")
+    for name in EVIDENCE:
+        assert filecmp.cmp(smoked / name, tmp_path / "results" / name, shallow=False), name
+
+
+def test_models_that_were_made_again_come_home_with_their_lines(repeated: Reproduction, tmp_path: Path) -> None:
+    """A session ended between the runs of a seed; the next one has made all of them, and drawn their lines."""
+    here = replace(repeated, store=RunStore(tmp_path / "home"))
+    cells = here.wanted(["barrier"], seeds={0})
+    names = {here.plans[cell].name for cell in cells}
+    pack(repeated.store, tmp_path / "packed", sorted(names))
+    merge(here.store, [tmp_path / "packed"])
+    for name in names:
+        run = here.store.read(name)
+        arrays = {key: array for key, array in run.predictions.items() if "barrier" not in key}
+        np.savez_compressed(run.path / "predictions.npz", **arrays)
+        run.write_diagnostics([one for one in run.diagnostics() if one.other not in names])
+    assert set(here.standing(cells).left) == set(cells)
+    merge(here.store, [tmp_path / "packed"])
+    assert here.standing(cells).left
+    merge(here.store, [tmp_path / "packed"], replace=True)
+    assert not here.standing(cells).left
+
+
 def test_what_has_to_be_compared_is_what_was(repeated: Reproduction, evidence: Evidence) -> None:
     """All pairs of a group have its number, and no other two runs have it."""
     groups = groups_of(repeated.plans, repeated.looks, repeated.comparable)
