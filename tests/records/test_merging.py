@@ -95,17 +95,19 @@ def test_a_run_that_was_made_again_takes_the_place_of_the_one_that_is_here(store
 
 
 def test_what_is_said_of_a_run_that_gave_way_goes_with_it(store, other, add):
-    """By runs that stay as they are; one that came along speaks of the one that is here now."""
+    """By runs that stay as they are; one that came along speaks of the one that is here now, if it does."""
     name = add(store, 1, best_logits=np.zeros((30, 3), np.float32))
     assert add(other, 1) == name
-    stays, comes = add(store, 2), add(other, 3)
+    stays, silent, comes = add(store, 2), add(store, 4), add(other, 3)
+    add(other, 4)
     line, own = Diagnosis("barrier", 1.0, 0.9, 1.1, 30, other=name), Diagnosis("trace", 9.0, 8.0, 10.0, 30)
-    store.read(stays).write_diagnostics([own, line])
+    for run in (stays, silent):
+        store.read(run).write_diagnostics([own, line])
     other.read(comes).write_diagnostics([line])
     merge(store, [other.path])
     assert store.read(stays).diagnostics() == [own, line]
     merge(store, [other.path], replace=True)
-    assert store.read(stays).diagnostics() == [own]
+    assert store.read(stays).diagnostics() == store.read(silent).diagnostics() == [own]
     assert store.read(comes).diagnostics() == [line]
 
 

@@ -216,8 +216,8 @@ def runs_merge(
     """Bring the runs of archives and of other stores into a store.
 
     What is here is kept as it is, so merging again does nothing, and a merge
-    that was broken off goes on. With --replace the last that comes in stays, so
-    give it the archives of one machine, all at once.
+    that was broken off goes on. With --replace the last that comes in stays:
+    merge what was packed together at once, and in the order of packing.
 
     An archive is checked as a whole before the first of its runs comes in. One
     that is damaged keeps no other out; it is named, and the exit code is 2.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,13 +52,14 @@ def merge(
     numbers differ, is for runs that had to be made again. ``name_of`` gives the name that a plan should have: with it,
     a run whose plan is another's does not come in.
     """
-    merged = Merged()
+    merged, said = Merged(), {}
     for source in _parts(sources, merged.problems):
         with tempfile.TemporaryDirectory(prefix="dissensus-") as room:
             for run in _whole_runs(source, room, name_of, merged.problems):
                 _count(merged, run.name, _bring_in(store, run, merged.problems, replace))
+                said[run.name] = {one.subject for one in run.diagnostics()}
     if merged.replaced:
-        _forget_lines(store, merged)
+        _forget_lines(store, merged.replaced, said)
     return merged
 
 
@@ -152,12 +153,12 @@ def _copied(store: RunStore, run: StoredRun) -> bool:
         return True
 
 
-def _forget_lines(store: RunStore, merged: Merged) -> None:
-    """What runs that did not come along say of those that gave way is true of no run that is here."""
-    for name in set(store) - {*merged.new, *merged.here, *merged.replaced}:
-        known = store.read(name).diagnostics()
-        if len(true := [one for one in known if one.other not in merged.replaced]) < len(known):
-            store.read(name).write_diagnostics(true)
+def _forget_lines(store: RunStore, replaced: Collection[str], said: Mapping[str, Collection[Any]]) -> None:
+    """What is said here of runs that gave way is true of no run that is here; what came along is ``said`` of others."""
+    for run in map(store.read, store):
+        known, still = run.diagnostics(), said.get(run.name, ())
+        if len(true := [one for one in known if one.other not in replaced or one.subject in still]) < len(known):
+            run.write_diagnostics(true)
 
 
 def _add_diagnostics(here: StoredRun, there: StoredRun) -> None:
