@@ -59,6 +59,7 @@ def test_a_budget_that_is_used_up_leaves_the_rest(tmp_path: Path, capsys: pytest
         (["basins", "--from", "nowhere"], "nowhere is no folder; one with the results of a paper was expected"),
         (["basins", "--from", "nowhere", "--plan"], "--from and --plan do not go together"),
         (["basins", "--results-only", "--runs-only"], "--results-only and --runs-only do not go together"),
+        (["basins", "--results-only", "--to-merge"], "--results-only and --to-merge do not go together"),
     ],
 )
 def test_mistakes_are_told(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,6 +94,9 @@ def test_merging_tells_what_it_kept_and_what_it_did_not_take(run, made):
     assert code == 2
     assert (told["new"], told["here"], told["other"]) == ([], [first, second], [second])
     assert len(told["problems"]) == 1
+    assert "take their places with --replace" in " ".join(err.split())
+    assert run("runs", "merge", "good", "--replace")[:2] == (0, "0 new, 1 already here, 1 replaced.\n")
+    assert run("runs", "merge", "good", "--replace")[:2] == (0, "0 new, 2 already here.\n")
 
 
 def test_a_run_with_the_plan_of_another_is_not_merged(run, made):

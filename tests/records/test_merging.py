@@ -11,7 +11,7 @@ import pytest
 
 from dissensus.base.errors import StoreError
 from dissensus.evaluation import records_of
-from dissensus.records import Merged, RunStore, content_name, merge, pack
+from dissensus.records import Diagnosis, Merged, RunStore, content_name, merge, pack
 
 
 @pytest.fixture
@@ -82,6 +82,33 @@ def test_what_is_here_with_other_numbers_is_kept(store, other, archives, add):
     assert merged.other == [name]
     assert before.items() <= contents(store).items()
     assert merge(store, [*archives, other.path]).other == [name]
+
+
+def test_a_run_that_was_made_again_takes_the_place_of_the_one_that_is_here(store, other, archives, add):
+    name = add(store, 1, best_logits=np.zeros((30, 3), np.float32))
+    same = add(store, 0)
+    merged = merge(store, archives, replace=True)
+    assert (merged.replaced, merged.here, len(merged.new), merged.other) == ([name], [same], 5, [])
+    ours, theirs = (one.read(name).predictions["best_logits"] for one in (store, other))
+    np.testing.assert_array_equal(ours, theirs)
+    assert counted(merge(store, archives, replace=True)) == (0, 7, 0, 0, 0)
+
+
+def test_what_is_said_of_a_run_that_gave_way_goes_with_it(store, other, add):
+    """By runs that stay as they are; one that came along speaks of the one that is here now, if it does."""
+    name = add(store, 1, best_logits=np.zeros((30, 3), np.float32))
+    assert add(other, 1) == name
+    stays, silent, comes = add(store, 2), add(store, 4), add(other, 3)
+    add(other, 4)
+    line, own = Diagnosis("barrier", 1.0, 0.9, 1.1, 30, other=name), Diagnosis("trace", 9.0, 8.0, 10.0, 30)
+    for run in (stays, silent):
+        store.read(run).write_diagnostics([own, line])
+    other.read(comes).write_diagnostics([line])
+    merge(store, [other.path])
+    assert store.read(stays).diagnostics() == [own, line]
+    merge(store, [other.path], replace=True)
+    assert store.read(stays).diagnostics() == store.read(silent).diagnostics() == [own]
+    assert store.read(comes).diagnostics() == [line]
 
 
 def test_the_same_bits_in_another_shape_are_other_numbers(store, other, add):

@@ -101,6 +101,14 @@ def reproduce(
     runs_only: Annotated[
         bool, typer.Option("--runs-only", help="Make runs and leave it at that, as on a borrowed GPU.")
     ] = False,
+    to_merge: Annotated[
+        bool,
+        typer.Option(
+            "--to-merge",
+            help="This store will be merged with one that has the runs that results tell of, so that none of those is "
+            "made again to be compared with.",
+        ),
+    ] = False,
     results_only: Annotated[
         bool, typer.Option("--results-only", help="Make no runs; collect and judge what is in the store.")
     ] = False,
@@ -121,7 +129,9 @@ def reproduce(
     In slices on borrowed GPUs: --budget 9m --runs-only there, then dissensus runs pack, and here dissensus runs merge
     and --results-only, which adds to the results that are there. They are four small files, from which --from builds
     tables, figures, ledger and page again. Runs that are compared with one another (seeds of a method, from their
-    features) come first: keep their store or its archives until all of those are made, or they are made again.
+    features) come first: keep their store or its archives until all of those are made, or they are made again. Where
+    you do keep them, say so on the next machine by --to-merge. A run that had to be made again comes in by merge
+    --replace.
 
     Studies beside a paper ask one question each. Their scores are kept seed by seed, and seeds that are there are not
     made again.
@@ -134,10 +144,11 @@ def reproduce(
     under, of_seeds = None if protocol == "all" else protocol, seed_set(seeds)
     wanted = choose(told, comma_separated(only) or [], under, small=smoke)
     if results_only:
-        refuse_beside("--results-only", {"--plan": plan, "--from": results is not None, "--runs-only": runs_only})
+        others = {"--plan": plan, "--from": results is not None, "--runs-only": runs_only, "--to-merge": to_merge}
+        refuse_beside("--results-only", others)
     if results is not None:
-        others = {"--plan": plan, "--runs-only": runs_only, "--smoke": smoke, "--seeds": seeds is not None}
-        refuse_beside("--from", others)
+        others = {"--plan": plan, "--runs-only": runs_only, "--smoke": smoke, "--to-merge": to_merge}
+        refuse_beside("--from", others | {"--seeds": seeds is not None})
         need("report")
         with waiting("Reading the results", quiet):
             evidence = results_of(told, results, wanted.runs)
@@ -156,7 +167,7 @@ def reproduce(
     repeated = now = None
     if wanted.needs_runs:
         with waiting("Reading the data", quiet):
-            repeated = opened(told, kept, under, small=smoke, look=look, before=evidence)
+            repeated = opened(told, kept, under, small=smoke, look=look, before=evidence, to_merge=to_merge)
     if repeated is not None and wanted.runs:
         with waiting("Looking what is done", quiet):
             now = repeated.standing(repeated.wanted(wanted.places, under, of_seeds))
@@ -249,7 +260,8 @@ def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[
     if now.spent:
         yield (
             f"{many(len(now.spent), 'run')} that only results tell of will be made again: runs that are left are "
-            "compared with them, from what both kept. Make such runs in one store, or merge the stores."
+            "compared with them, from what both kept. Make such runs in one store, or merge the stores: where that "
+            "will be done, --to-merge."
         )
     if not now.left:
         return

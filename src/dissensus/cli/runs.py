@@ -207,30 +207,37 @@ def runs_merge(
         list[Path], typer.Argument(metavar="FROM", help="Archives, folders of archives, or folders of run stores.")
     ],
     store: options.Store = Path("runs"),
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Runs that are here with other numbers give way: they had to be made again."),
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Bring the runs of archives and of other stores into a store.
 
     What is here is kept as it is, so merging again does nothing, and a merge
-    that was broken off goes on.
+    that was broken off goes on. With --replace the last that comes in stays:
+    merge what was packed together at once, and in the order of packing.
 
     An archive is checked as a whole before the first of its runs comes in. One
     that is damaged keeps no other out; it is named, and the exit code is 2.
     """
     from dissensus.records import RunStore, merge
 
-    merged = merge(RunStore(store), sources, _plan_name if find_spec("pydantic") else None)
+    merged = merge(RunStore(store), sources, _plan_name if find_spec("pydantic") else None, replace=replace)
     if merged.other:
         tell_note(
             f"{len(merged.other)} of those already here have other numbers; what is here is kept. "
-            "One plan carried out on two machines may differ in the last digits."
+            "One plan carried out on two machines may differ in the last digits. Those that had to be made again take "
+            "their places with --replace."
         )
     if merged.busy:
         tell_note(f"left alone, since they are being made here at this moment: {', '.join(merged.busy)}.")
     if as_json:
         print_json(asdict(merged))
     else:
-        out.print(f"{len(merged.new)} new, {len(merged.here)} already here.")
+        replaced = f", {len(merged.replaced)} replaced" if merged.replaced else ""
+        out.print(f"{len(merged.new)} new, {len(merged.here)} already here{replaced}.")
     for problem in merged.problems:
         err.print(f"[bold red]Not merged:[/] {escape(problem)}", soft_wrap=True)
     if merged.problems:

@@ -2,7 +2,8 @@
 
 Nothing comes in that was not read and found whole, nothing that is here is changed, and each run comes in at once: a
 merge that is broken off is taken up by merging again. Diagnostics alone are added to a run that is here: they may be
-all that is left of the weights of another machine.
+all that is left of the weights of another machine. Only who asks for it has a run that was made again take the place
+of the one that is here.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,31 +23,43 @@ from dissensus.records.run import StoredRun, sync
 from dissensus.records.store import RunStore
 
 NameOf = Callable[[Mapping[str, Any]], str]
+What = Literal["new", "here", "busy", "other", "replaced"]
 
 
 @dataclass
 class Merged:
-    """What became of the runs that were found: names, each in one of the first three."""
+    """What became of the runs that were found: names, each in one of the first three, or replaced."""
 
     new: list[str] = field(default_factory=list)
     here: list[str] = field(default_factory=list)  # were here already
     busy: list[str] = field(default_factory=list)  # are being made here at this moment, and were left alone
     other: list[str] = field(default_factory=list)  # those that are here with other numbers; what is here is kept
+    replaced: list[str] = field(default_factory=list)  # were here with other numbers, and gave way
     problems: list[str] = field(default_factory=list)  # a sentence for each archive or run that did not come in
 
 
-def merge(store: RunStore, sources: Iterable[str | os.PathLike[str]], name_of: NameOf | None = None) -> Merged:
+def merge(
+    store: RunStore,
+    sources: Iterable[str | os.PathLike[str]],
+    name_of: NameOf | None = None,
+    *,
+    replace: bool = False,
+) -> Merged:
     """Bring in the runs of archives, of folders of archives and of other stores. Doing it twice does nothing.
 
     An archive comes in whole or not at all, a store run by run; what does not is told in ``problems`` and keeps nothing
-    else out. Two runs of one name are one run, and what is here is kept. ``name_of`` gives the name that a plan should
-    have: with it, a run whose plan is another's does not come in.
+    else out. Two runs of one name are one run, and what is here is kept; to ``replace`` it by what comes in, where the
+    numbers differ, is for runs that had to be made again. ``name_of`` gives the name that a plan should have: with it,
+    a run whose plan is another's does not come in.
     """
-    merged = Merged()
+    merged, said = Merged(), {}
     for source in _parts(sources, merged.problems):
         with tempfile.TemporaryDirectory(prefix="dissensus-") as room:
             for run in _whole_runs(source, room, name_of, merged.problems):
-                _count(merged, run.name, _bring_in(store, run, merged.problems))
+                _count(merged, run.name, _bring_in(store, run, merged.problems, replace))
+                said[run.name] = {one.subject for one in run.diagnostics()}
+    if merged.replaced:
+        _forget_lines(store, merged.replaced, said)
     return merged
 
 
@@ -107,27 +120,45 @@ def _misnamed(run: StoredRun, source: Path, name_of: NameOf | None) -> str:
     )
 
 
-def _bring_in(store: RunStore, run: StoredRun, problems: list[str]) -> Literal["new", "here", "busy", "other"]:
-    with store.claim(run.name) as staging:
-        if staging is not None:
-            try:
-                shutil.copytree(run.path, staging, dirs_exist_ok=True)
-                for path in staging.iterdir():
-                    sync(path)
-            except OSError as error:
-                raise StoreError(f"cannot copy run {run.name} from {run.path} to {store.path}: {error}.") from error
-            return "new"
+def _bring_in(store: RunStore, run: StoredRun, problems: list[str], replace: bool) -> What:
+    if _copied(store, run):
+        return "new"
     if run.name not in store:
         return "busy"
     try:
         here = store.read(run.name)
-        if not _same_numbers(here, StoredRun(run.name, run.path)):
-            return "other"
-        _add_diagnostics(here, run)
-        return "here"
+        if _same_numbers(here, StoredRun(run.name, run.path)):
+            _add_diagnostics(here, run)
+            return "here"
     except StoreError as error:
         problems.append(str(error))
         return "here"
+    if not replace:
+        return "other"
+    store.remove(run.name)
+    return "replaced" if _copied(store, run) else "busy"
+
+
+def _copied(store: RunStore, run: StoredRun) -> bool:
+    """Whether there was a place for it."""
+    with store.claim(run.name) as staging:
+        if staging is None:
+            return False
+        try:
+            shutil.copytree(run.path, staging, dirs_exist_ok=True)
+            for path in staging.iterdir():
+                sync(path)
+        except OSError as error:
+            raise StoreError(f"cannot copy run {run.name} from {run.path} to {store.path}: {error}.") from error
+        return True
+
+
+def _forget_lines(store: RunStore, replaced: Collection[str], said: Mapping[str, Collection[Any]]) -> None:
+    """What is said here of runs that gave way is true of no run that is here; what came along is ``said`` of others."""
+    for run in map(store.read, store):
+        known, still = run.diagnostics(), said.get(run.name, ())
+        if len(true := [one for one in known if one.other not in replaced or one.subject in still]) < len(known):
+            run.write_diagnostics(true)
 
 
 def _add_diagnostics(here: StoredRun, there: StoredRun) -> None:
@@ -152,8 +183,9 @@ def _bits(run: StoredRun) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def _count(merged: Merged, name: str, what: Literal["new", "here", "busy", "other"]) -> None:
+def _count(merged: Merged, name: str, what: What) -> None:
     if what == "other" and name not in merged.other:
         merged.other.append(name)
-    if name not in (*merged.new, *merged.here, *merged.busy):
-        {"new": merged.new, "busy": merged.busy}.get(what, merged.here).append(name)
+    if name not in (*merged.new, *merged.here, *merged.busy, *merged.replaced):
+        lists = {"new": merged.new, "busy": merged.busy, "replaced": merged.replaced}
+        lists.get(what, merged.here).append(name)

@@ -19,8 +19,9 @@ from dissensus.diagnostics.similarity import linear_cka
 from dissensus.experiment.papers import SMOKE_SEEDS, Cell, Evidence, Paper
 from dissensus.experiment.reproduce import Reproduction, smoke
 from dissensus.experiment.reproduce.compared import groups_of
+from dissensus.experiment.reproduce.lines import lines_of
 from dissensus.metrics import soft_nll, softmax
-from dissensus.records import RunStore, merge, pack
+from dissensus.records import RunStore, StoredRun, merge, pack
 
 EVIDENCE = ("runs.csv", "numbers.csv.gz", "history.csv.gz", "curves.csv.gz")
 
@@ -231,6 +232,24 @@ def test_models_that_are_gone_are_made_again(repeated: Reproduction, evidence: E
     )
 
 
+def test_a_line_that_both_its_ends_drew_is_told_once(repeated: Reproduction, smoked: Path, tmp_path: Path) -> None:
+    """Two processes looked into their models at the same time."""
+    shutil.copytree(repeated.store.path, tmp_path / "runs")
+    here = replace(repeated, store=RunStore(tmp_path / "runs"))
+    ends = [here.store.read(here.plans[cell].name) for cell in lines_of(here.plans, here.paper)[0].ends]
+    for run, other in (ends, ends[::-1]):
+        if drawn := [one for one in run.diagnostics() if one.other == other.name]:
+            twin = StoredRun(other.name, other.path)
+            twin.write_diagnostics([*twin.diagnostics(), *(replace(one, other=run.name) for one in drawn)])
+            names = [f"{one.weights}_{one.name}" for one in drawn]
+            turned = {f"{name}_{run.name}": run.predictions[f"{name}_{other.name}"][::-1] for name in names}
+            np.savez_compressed(other.path / "predictions.npz", **twin.predictions, **turned)
+            break
+    here.collect().write(tmp_path / "results")
+    for name in EVIDENCE:
+        assert filecmp.cmp(smoked / name, tmp_path / "results" / name, shallow=False), name
+
+
 def test_a_run_that_lacks_what_should_have_been_found_is_made_again(repeated: Reproduction, tmp_path: Path) -> None:
     shutil.copytree(repeated.store.path, tmp_path / "runs")
     here = replace(repeated, store=RunStore(tmp_path / "runs"))
@@ -280,6 +299,43 @@ def test_results_are_added_to(repeated: Reproduction, evidence: Evidence, smoked
     assert len(alone.collect().runs) == len(cells)
 
 
+def test_a_session_makes_what_others_have_not(repeated: Reproduction, smoked: Path, tmp_path: Path) -> None:
+    """A fresh machine a seed, and archives that come home: each run is made once, and nothing is missing in the end."""
+    home, told = replace(repeated, store=RunStore(tmp_path / "home")), Evidence({})
+    for seed in SEEDS:
+        machine = replace(repeated, store=RunStore(tmp_path / f"machine{seed}"), before=told, to_merge=True)
+        left = machine.standing(machine.plans).left
+        assert set(left) == {cell for cell in machine.plans if cell.seed >= seed}
+        pack(
+            repeated.store, tmp_path / f"packed{seed}", [machine.plans[cell].name for cell in left if cell.seed == seed]
+        )
+        assert merge(home.store, [tmp_path / f"packed{seed}"], replace=True).replaced == []
+        told = replace(home, before=told).collect()
+    assert not replace(home, before=told).standing(home.plans).left
+    told.write(tmp_path / "results")
+    for name in EVIDENCE:
+        assert filecmp.cmp(smoked / name, tmp_path / "results" / name, shallow=False), name
+
+
+def test_models_that_were_made_again_come_home_with_their_lines(repeated: Reproduction, tmp_path: Path) -> None:
+    """A session ended between the runs of a seed; the next one has made all of them, and drawn their lines."""
+    here = replace(repeated, store=RunStore(tmp_path / "home"))
+    cells = here.wanted(["barrier"], seeds={0})
+    names = {here.plans[cell].name for cell in cells}
+    pack(repeated.store, tmp_path / "packed", sorted(names))
+    merge(here.store, [tmp_path / "packed"])
+    for name in names:
+        run = here.store.read(name)
+        arrays = {key: array for key, array in run.predictions.items() if "barrier" not in key}
+        np.savez_compressed(run.path / "predictions.npz", **arrays)
+        run.write_diagnostics([one for one in run.diagnostics() if one.other not in names])
+    assert set(here.standing(cells).left) == set(cells)
+    merge(here.store, [tmp_path / "packed"])
+    assert here.standing(cells).left
+    merge(here.store, [tmp_path / "packed"], replace=True)
+    assert not here.standing(cells).left
+
+
 def test_what_has_to_be_compared_is_what_was(repeated: Reproduction, evidence: Evidence) -> None:
     """All pairs of a group have its number, and no other two runs have it."""
     groups = groups_of(repeated.plans, repeated.looks, repeated.comparable)
@@ -314,6 +370,12 @@ def test_runs_that_were_never_compared_are_made_again(
     assert not alone.again
     assert replace(here, before=evidence).standing(plans).left == []
     assert replace(here, store=repeated.store).standing(plans).left == []  # both are here, and can be compared
+
+    kept = replace(here, to_merge=True).standing(plans)  # another store has them
+    assert (kept.left, kept.again, kept.spent) == ([], {}, frozenset())
+    half = replace(here, before=seeds[0], to_merge=True).standing(plans)
+    assert not half.spent
+    assert len(half.left) == len(plans) / 2
 
 
 def test_a_hard_delivery_that_was_never_compared_with_soft_labels_is_made_again(

@@ -17,7 +17,7 @@ from dissensus.experiment.reproduce.lines import Models
 from dissensus.experiment.reproduce.look import Look
 from dissensus.experiment.reproduce.standing import times
 from dissensus.experiment.sweep import Outcome
-from dissensus.records import RunStore, write_run
+from dissensus.records import Diagnosis, RunStore, write_run
 
 PLAIN = Cell("published", "majority", "all", 1, 0)
 FEW = Cell("published", "multipass", 5, 1, 0)
@@ -113,6 +113,26 @@ def test_a_line_that_nobody_drew_is_drawn_by_its_second_end(here: Reproduction) 
     assert now.done == {first}
 
 
+def test_models_of_runs_that_were_lost_are_forgotten(here: Reproduction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call was killed when it had looked into a model and not kept its run: the run will be another one."""
+    monkeypatch.setattr("dissensus.experiment.reproduce.reproduction.compare", lambda *_, **__: Outcome((), (), ()))
+    kept, lost = Cell("published", "sls", "all", 1, 0), Cell("published", "soft", "all", 1, 0)
+    put(here, kept)
+    run, name = here.store.read(here.plans[kept].name), here.plans[lost].name
+    own = Diagnosis("energy_auroc", 0.9, 0.8, 1.0, 64, weights="best", other="dtd")
+    run.write_diagnostics([own, Diagnosis("barrier", 2.0, 1.9, 2.1, 64, weights="best", other=name)])
+    for weights in ("best", "last"):
+        Models.beside(here.store).save(name, weights, nn.Linear(2, 2))
+    now = Standing({cell: here.plans[cell] for cell in (kept, lost)}, {}, frozenset({kept}), {})
+    with here.store.claim(name):  # another command is making it
+        here.carry_out(now)
+        assert Models.beside(here.store).has(name)
+        assert len(run.diagnostics()) == 2
+    here.carry_out(now)
+    assert not Models.beside(here.store).has(name)
+    assert run.diagnostics() == [own]
+
+
 def test_times_come_from_runs_of_the_store(here: Reproduction) -> None:
     put(here, PLAIN, seconds=60.0)  # side by side with three others
     put(here, replace(PLAIN, seed=1), seconds=90.0, looking=30.0)
@@ -141,6 +161,7 @@ def test_without_any_run_there_is_no_number(here: Reproduction, tmp_path: Path) 
     told = times(now, here.store, tmp_path)
     assert told.left(now) == (None, 0)
     assert told.source.startswith("no run of their kind is in the store yet")
+    assert told.left(replace(now, done=frozenset([PLAIN]))) == (0, 0)  # nothing takes no time
 
 
 def test_what_was_measured_on_a_gpu_before_helps(here: Reproduction, tmp_path: Path) -> None:

@@ -47,6 +47,14 @@ def test_seeds_that_one_method_lacks_are_left_out(runs):
     assert study.STUDY.judge([row for row in rows if (row.method, row.seed) != ("soft", 1)]) == []  # one seed is none
 
 
+@pytest.mark.parametrize("lost", ["majority", "soft"])
+def test_without_one_of_the_two_nothing_is_said(runs, lost):
+    """All of its runs may have failed, or diverged."""
+    rows = [replace(row, method="sls") if row.method == lost else row for row in study.coverage(runs)]
+    assert study.STUDY.judge(rows) == []
+    assert study.STUDY.verdicts([]) == []
+
+
 def test_runs_that_diverged_have_no_curve(runs):
     lost = RunStore(runs[0].path.parent).read(runs[0].name)
     lost.about["diverged"] = 1

@@ -49,12 +49,14 @@ def opened(
     small: bool = False,
     look: str = "tf32",
     before: Evidence | None = None,
+    to_merge: bool = False,
 ) -> Reproduction | Several:
     """A paper and what it is repeated on: one data set and model, or several; ``small`` for a test of everything.
 
-    ``look`` is the precision of products inside models on a GPU. Runs that results tell of ``before`` count as done.
+    ``look`` is the precision of products inside models on a GPU. Runs that results tell of ``before`` count as done;
+    those that they have to be compared with are not made again where the store is ``to_merge`` with one that has them.
     """
     if paper.data:
-        return Reproduction.open(paper, smoke() if small else full(paper, look), store, before)
+        return Reproduction.open(paper, smoke() if small else full(paper, look), store, before, to_merge)
     protocols = list(TRIED) if small and protocol is None else protocols_like(paper, protocol)
-    return Several.open(paper, store, protocols, small, before)
+    return Several.open(paper, store, protocols, small, before, to_merge)

@@ -121,12 +121,17 @@ def _binned(by: Any, values: Any) -> Curve:
 
 
 def _barriers(runs: Runs, of: Reproduction) -> Found:
-    """Lines from their first to their second run, whichever of the two was made last and has the numbers."""
+    """Lines from their first to their second run, whichever of the two was made last and has the numbers.
+
+    Two that were looked into at the same time both drew the line; it is told once.
+    """
     for line in lines_of(runs, of.paper):
         first, second = runs[line.first], runs[line.second]
+        told = set()
         for here, there, turned in ((first, second, False), (second, first, True)):
             for one in here.diagnostics():
-                if one.other == there.name:
+                if one.other == there.name and (one.name, one.weights) not in told:
+                    told.add((one.name, one.weights))
                     yield replace(RunNumber.of(first.name, one), other=second.name)
                     losses = here.predictions.get(f"{one.weights}_{one.name}_{there.name}")
                     if losses is not None:

@@ -33,10 +33,18 @@ class Reproduction:
     data: Dataset
     store: RunStore
     before: Evidence = field(default_factory=lambda: Evidence({}))  # what results tell of already
+    to_merge: bool = False  # the store with one that has the runs that results tell of
 
     @classmethod
-    def open(cls, paper: Paper, setting: Setting, store: RunStore, before: Evidence | None = None) -> Reproduction:
-        return cls(paper, setting, setting.source.load(), store, before or Evidence({}))
+    def open(
+        cls,
+        paper: Paper,
+        setting: Setting,
+        store: RunStore,
+        before: Evidence | None = None,
+        to_merge: bool = False,
+    ) -> Reproduction:
+        return cls(paper, setting, setting.source.load(), store, before or Evidence({}), to_merge)
 
     @cached_property
     def plans(self) -> dict[Cell, Plan]:
@@ -115,7 +123,8 @@ class Reproduction:
     def standing(self, cells: Iterable[Cell]) -> Standing:
         """How far these trainings are."""
         plans = {cell: self.plans[cell] for cell in cells}
-        return standing(plans, self.looks, self.paper, self.store, self.recorded(), self.comparable)
+        found = self.recorded()
+        return standing(plans, self.looks, self.paper, self.store, found, self.comparable, self.to_merge)
 
     def left(self, now: Standing) -> Left:
         """How long what is left takes."""
@@ -143,6 +152,7 @@ class Reproduction:
                 say(f"{cell.words} is made again: {why}")
             if (name := now.plans[cell].name) in self.store:  # else only results tell of it
                 self.store.remove(name)
+        self._forget_lost({now.plans[cell].name for cell in now.left})
         later = set(self._postponed(now, budget))
         chosen = [plan for cell, plan in now.plans.items() if cell not in later | now.recorded]
         protocols = {plan.name: cell.protocol for cell, plan in now.plans.items()}
@@ -168,6 +178,22 @@ class Reproduction:
         left = (*outcome.left, *(now.plans[cell].name for cell in later))
         failed, diverged = (tuple(map(named, events)) for events in (outcome.failed, outcome.diverged))
         return replace(outcome, failed=failed, diverged=diverged, left=left)
+
+    def _forget_lost(self, left: Collection[str]) -> None:
+        """Delete weights of runs that are still to be made, and lines to them: another model will have their names.
+
+        A process was killed when it had looked into the model and before it had kept the run, or the run was removed.
+        """
+        lost = {name for name in left if not self.store.busy(name)}
+        models = Models.beside(self.store)
+        for name in lost & set(models.runs()):
+            models.forget(name)
+        for cell in {cell for line in lines_of(self.plans, self.paper) for cell in line.ends}:
+            if (name := self.plans[cell].name) in self.store:
+                run = self.store.read(name)
+                found = run.diagnostics()
+                if len(true := [one for one in found if one.other not in lost]) < len(found):
+                    run.write_diagnostics(true)
 
     def forget_models(self) -> None:
         """Delete weights that no line needs any more."""

@@ -42,6 +42,7 @@ class Several:
         protocols: Collection[str],
         small: bool = False,
         before: Evidence | None = None,
+        to_merge: bool = False,
     ) -> Several:
         """Of these protocols; ``small`` with a small model on embedded data, and few seeds."""
         before = before or Evidence({})
@@ -52,7 +53,7 @@ class Several:
             data = loaded[source.name]
             setting = small_setting(name) if small else full_setting(paper.protocols[name], source, data)
             told = before.only({run for run, cell in before.runs.items() if cell.protocol == name})
-            parts[name] = Reproduction(paper.under([name]), setting, data, store, told)
+            parts[name] = Reproduction(paper.under([name]), setting, data, store, told, to_merge)
         return cls(paper, parts, store, before)
 
     @cached_property

@@ -46,11 +46,13 @@ def standing(
     store: RunStore,
     recorded: Evidence,
     comparable: Comparable,
+    to_merge: bool = False,
 ) -> Standing:
     """Look at the store, and at results. What is there counts as done if it has all that should have been found in it.
 
     What is compared from what runs kept must be there as well, once all runs of such a group are: of runs that only
-    results tell of, nothing is kept. A run that diverged is done, and there is nothing to be found in it.
+    results tell of, nothing is kept, unless another store has it, and this one is ``to_merge`` with that. A run that
+    diverged is done, and there is nothing to be found in it.
     """
     diverged = diverged_of(plans, store, recorded)
     wanted, plans = plans, {cell: plan for cell, plan in plans.items() if cell not in diverged}
@@ -64,7 +66,7 @@ def standing(
     models = Models.beside(store)
     lines = lines_of(plans, paper)
     whole = {line for line in lines if drawn(line, plans, store, recorded)}
-    groups = groups_of(plans, looks, comparable)
+    groups = [] if to_merge else groups_of(plans, looks, comparable)
     names = {cell: plan.name for cell, plan in plans.items()}
     known = -1
     while len(again) > known:  # a model that is made again is another one, so its lines to others are drawn again too
@@ -117,7 +119,7 @@ class Times:
     def left(self, standing: Standing) -> tuple[float | None, int]:
         """What is left takes so long; and how many looks inside are not in that, since nobody has timed them."""
         if self.training is None:
-            return None, 0
+            return None if standing.left else 0.0, 0
         looks = [standing.looks.get(standing.plans[cell].name) for cell in standing.left]
         known = [0.0 if look is None else self.looking.get(look) for look in looks]
         seconds = len(looks) * self.training + sum(one for one in known if one is not None)

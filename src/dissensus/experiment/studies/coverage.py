@@ -72,7 +72,7 @@ def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:
     for data in scores.names("data"):
         for model in scores.where(data=data).names("condition"):
             here = _whole(scores.where(data=data, condition=model))
-            if len(here.names("seed")) < 2:
+            if len(here.names("seed")) < 2 or not {"soft", "majority"} <= set(here.names("method")):
                 continue  # a sweep that has hardly begun
             doubt, soft = class_doubt(here.where(method="majority")), here.where(method="soft")[metric]
             for method in here.names("method"):
