@@ -81,8 +81,8 @@ Options = Annotated[
     typer.Option(
         "--option",
         metavar="KEY=VALUE",
-        help='How to read the data: label=answer, layout=counts, ordered=true, \'classes=["no","yes"]\', size=[32,32]; '
-        "or items=500 of glyphs.",
+        help='How to read the data: label=answer, layout=counts, ordered=true, \'classes=["no","yes"]\', '
+        "'ignore=[\"unsure\"]', 'size=[32,32]'; or items=500 of glyphs.",
     ),
 ]
 Model = Annotated[

@@ -54,6 +54,10 @@ def votes(
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="Leave all annotators out, as where some of them are missing.")
     ] = False,
+    ignore: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Labels that are no votes, such as 'unsure,99': left out and counted."),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
     ] = None,
@@ -77,6 +81,7 @@ def votes(
         separator=separator,
         delimiter=delimiter,
         anonymous=anonymous,
+        ignore=comma_separated(ignore),
     )
     told = summary(read)
     notes = [*read.notes, *_of_ratings(read)]
