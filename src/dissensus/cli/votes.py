@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dissensus.votes import Votes
     from dissensus.votes.summary import Summary
 
+SHOWN = 10  # classes, those with most votes
 EXAMPLES = "Example: [bold]dissensus votes labels.csv --item task --annotator worker --label answer[/bold]"
 
 
@@ -129,9 +131,12 @@ def _show_votes(name: str, told: Summary) -> None:
         *_agreement(told),
     ]
     show_table(name, ["", ""], rows)
-    shares = sorted(told.class_shares.items(), key=lambda pair: -pair[1])[:10]
+    shares = sorted(told.class_shares.items(), key=lambda pair: -pair[1])
     out.print()
-    show_table("Shares of the votes", ["class", "share"], [(name, _percent(share)) for name, share in shares])
+    show_table("Shares of the votes", ["class", "share"], [(name, _percent(share)) for name, share in shares[:SHOWN]])
+    if len(shares) > SHOWN:
+        rest = sum(share for _, share in shares[SHOWN:])
+        out.print(f"and {len(shares) - SHOWN:,} other classes, together {_percent(rest)}")
     if told.most_divided:
         out.print()
         divided = [
@@ -146,14 +151,17 @@ def _agreement(told: Summary) -> list[tuple[str, str]]:
         return [("agreement", "not told where a vote may name several classes")]
     if told.unanimous is None:
         return [("agreement", "not known: no item has two votes")]
+    alone = told.items - told.items_without_votes - told.items_with_two
+    of = f" of the {told.items_with_two:,} with two votes or more" if alone or told.items_without_votes else ""
+    most = f"0: all agree, {math.log(len(told.classes)):.3f}: evenly divided"
     return [
-        ("unanimous items", _percent(told.unanimous)),
-        ("items with a tie for most", _percent(told.tied)),
+        ("unanimous items", _percent(told.unanimous) + of),
+        ("items with a tie for most", _percent(told.tied) + of),
         ("agreement of two votes", _percent(told.agreement)),
-        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats"),
+        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats ({most})"),
         (
             f"Krippendorff's alpha ({'ordinal' if told.ordered else 'nominal'})",
-            "-" if told.alpha is None else f"{told.alpha:.3f}",
+            "-" if told.alpha is None else f"{told.alpha:.3f} (1: full agreement, 0: as by chance)",
         ),
     ]
 
