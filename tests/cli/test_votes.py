@@ -55,6 +55,17 @@ def test_numbers_say_what_they_are_of(run, tmp_path):
     assert "(1: full agreement, 0: as by chance)" in out
 
 
+def test_what_to_do_next_is_told_with_all_that_was_said_of_the_file(run, tmp_path):
+    (tmp_path / "my labels.csv").write_text("task,worker,answer\nx,p,cat\nx,q,dog\nx,r,?\n")
+    said = ("votes", "my labels.csv", "--label", "answer", "--ignore", "?")
+    out = run(*said)[1]
+    told = """--votes 'my labels.csv' --option label=answer --option 'ignore=["?"]' --inputs INPUTS --per-item 2,all"""
+    assert f"dissensus compare {told}\n" in out
+    assert "dissensus compare" not in run(*said, "--json")[1]
+    (tmp_path / "few.csv").write_text("item,label\nx,cat\nx,dog\ny,cat\n")
+    assert "--per-item 2,all --draw resample\n" in run("votes", "few.csv")[1]
+
+
 def test_answers_to_ignore_are_no_votes(run, tmp_path):
     (tmp_path / "labels.csv").write_text("item,label\nx,cat\nx,unsure\nx,dog\ny,cat\ny,99\n")
     code, out, err = run("votes", "labels.csv", "--ignore", "unsure,99", "--json")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -71,20 +73,20 @@ def votes(
 
     if save is not None:
         _check_place(save, file)
-    read = read_votes(
-        file,
-        item=item,
-        annotator=annotator,
-        annotators=comma_separated(annotators),
-        label=label,
-        classes=comma_separated(classes),
-        ordered=ordered,
-        layout=layout,
-        separator=separator,
-        delimiter=delimiter,
-        anonymous=anonymous,
-        ignore=comma_separated(ignore),
-    )
+    reading: dict[str, Any] = {
+        "item": item,
+        "annotator": annotator,
+        "annotators": comma_separated(annotators),
+        "label": label,
+        "classes": comma_separated(classes),
+        "ordered": ordered,
+        "layout": layout,
+        "separator": separator,
+        "delimiter": delimiter,
+        "anonymous": anonymous,
+        "ignore": comma_separated(ignore),
+    }
+    read = read_votes(file, **reading)
     told = summary(read)
     notes = [*read.notes, *_of_ratings(read)]
     tell_notes(notes)
@@ -96,6 +98,8 @@ def votes(
         _show_votes(file.name, told)
         if save is not None:
             out.print(f"Wrote {escape(str(save))}")
+        if not told.multilabel:
+            _show_next(file, reading, told)
 
 
 def _check_place(save: Path, file: Path) -> None:
@@ -144,6 +148,19 @@ def _show_votes(name: str, told: Summary) -> None:
             for one in told.most_divided
         ]
         show_table("Most divided items", ["item", "entropy", "votes"], divided)
+
+
+def _show_next(file: Path, reading: dict[str, Any], told: Summary) -> None:
+    """The command that answers what this one cannot."""
+    given = [f"{name}={_as_option(value)}" for name, value in reading.items() if value]
+    words = ["--votes", str(file), *(word for one in given for word in ("--option", one)), "--inputs", "INPUTS"]
+    draw = "" if told.items_with_two + told.items_without_votes == told.items else " --draw resample"
+    out.print("\nWhat should I train on, and how many votes do I need? With features or images (or --texts TABLE):")
+    out.print(f"[bold]dissensus compare {escape(shlex.join(words))} --per-item 2,all{draw}[/]", soft_wrap=True)
+
+
+def _as_option(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _agreement(told: Summary) -> list[tuple[str, str]]:
