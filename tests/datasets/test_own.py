@@ -137,6 +137,17 @@ def test_arrays_that_are_neither_features_nor_images(votes, tmp_path, inputs, me
         own_data(votes, write_npz(tmp_path / "x.npz", NAMES, inputs))
 
 
+def test_a_table_as_spreadsheets_write_it_where_commas_are_decimal(votes, tmp_path):
+    rows = "".join(
+        f"{name};{a:g};{b:g}\n".replace(".", ",") for name, (a, b) in zip(NAMES, FEATURES + 0.5, strict=True)
+    )
+    (tmp_path / "x.csv").write_text("id;a;b\n" + rows, encoding="utf-8-sig")
+    plain = own_data(votes, write_npz(tmp_path / "x.npz", NAMES, FEATURES + 0.5))
+    np.testing.assert_array_equal(own_data(votes, tmp_path / "x.csv").inputs, plain.inputs)
+    (tmp_path / "x.csv").write_text(("id;a;b\n" + rows).replace(",", "."))
+    np.testing.assert_array_equal(own_data(votes, tmp_path / "x.csv").inputs, plain.inputs)
+
+
 # -- ids that do not match
 
 
