@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -115,14 +116,11 @@ def _read_frame(path: Path, column: str | None) -> pl.DataFrame:
             names = pl.read_csv(path, separator=separator, n_rows=0).columns
             # ids as they are written: 007 must not become 7
             written = {column or names[0]: pl.String}
-            how: dict[str, Any] = {
-                "separator": separator, "schema_overrides": written, "infer_schema_length": None,
-            }  # fmt: skip
-            frame = pl.read_csv(path, **how)
-            if (
-                separator == ";" and sum(kind == pl.String for kind in frame.dtypes) > 1
-            ):  # 0,25 between semicolons is a quarter
-                frame = pl.read_csv(path, **how, decimal_comma=True)
+            read = partial(pl.read_csv, path, separator=separator, schema_overrides=written, infer_schema_length=None)
+            frame = read()
+            words = [name for name, kind in frame.schema.items() if kind == pl.String and name not in written]
+            if separator == ";" and words:  # 0,25 between semicolons is a quarter
+                frame = read(decimal_comma=True)
     except (pl.exceptions.PolarsError, OSError) as why:
         raise InputError(f"{path} cannot be read as a table: {str(why).splitlines()[0]}") from None
     if column is not None and column not in names:
