@@ -47,6 +47,13 @@ def test_ratings_with_a_code_for_none_stay_numbers(gap, name):
         assert votes.classes == ((1, 5) if gap else (1, 2, 5))
 
 
+def test_numbers_and_truths_are_known_by_their_value():
+    halves = pl.DataFrame({"item": ["a", "a", "b"], "label": [0.5, 1.5, 9.5]})
+    assert read_votes(halves, ignore=[9.5]).classes == (0.5, 1.5)
+    with pytest.raises(InputError, match="the only class is True"):
+        read_votes(pl.DataFrame({"item": ["a", "a"], "label": [True, False]}), ignore=[False])
+
+
 def test_ratings_with_a_word_for_none_are_ordered(write):
     votes = read_votes(write("item,label\na,10\na,9\nb,don't know\nb,9\n"), ignore=["don't know"], ordered=True)
     assert votes.classes == (9, 10)

@@ -71,4 +71,7 @@ def told(counted: Sequence[tuple[int, str]]) -> list[str]:
 
 
 def _written(name: Class) -> str:
+    """A label as Polars writes it."""
+    if isinstance(name, bool):
+        return str(name).lower()
     return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
