@@ -192,6 +192,8 @@ def test_mistakes_are_told(model, tokenizer, items, tmp_path: Path) -> None:
     args, deliver = arguments(tmp_path), Soft(VOTES)
     with pytest.raises(InputError, match="the train_dataset has 11 items, but the delivery has 12"):
         VotesTrainer(model, args, train_dataset=items[1:], processing_class=tokenizer, deliver=deliver)
+    with pytest.raises(InputError, match="votes were given, but a delivery was expected"):
+        VotesTrainer(model, args, train_dataset=items, processing_class=tokenizer, deliver=VOTES)
     with pytest.raises(InputError, match="needs a train_dataset whose items have positions"):
         VotesTrainer(model, args, processing_class=tokenizer, deliver=deliver)
     with pytest.raises(InputError, match="compute_loss_func and deliver both say what the loss is"):

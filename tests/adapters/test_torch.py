@@ -85,6 +85,13 @@ def test_an_index_without_an_epoch_is_refused_with_the_way_out(workers):
         VotesDataset(TensorDataset(INPUTS), Soft(VOTES))[3]
 
 
+def test_votes_are_no_delivery():
+    with pytest.raises(
+        InputError, match=r"a delivery was expected, such as Multipass\(votes, seed=0\) or Soft\(votes\)"
+    ):
+        VotesDataset(TensorDataset(INPUTS), VOTES)  # type: ignore[arg-type]
+
+
 def test_data_and_delivery_must_be_equally_long():
     with pytest.raises(InputError, match="the data set has 21 items, but the delivery has 22"):
         VotesDataset(TensorDataset(INPUTS[:-1]), Soft(VOTES))

@@ -88,7 +88,7 @@ def test_a_log_has_a_line_a_run():
     stopped = event("stopped", "b", "multipass", votes="all", epoch=120)
     failed = event("failed", "c", message="it diverged")
     assert lines(*SWEEP, done, stopped, failed) == [
-        "1/16 soft, 5 votes, seed 9: skipped",
+        "1/16 soft, 5 votes, seed 9: done before",
         "soft, 5 votes, seed 0: goes on from epoch 57",
         "2/16 soft, 5 votes, seed 0: in 71.3 s, 13,579 images/s, resumed at epoch 57",
         "multipass, seed 0: stopped after 120 of 200 epochs, which are kept",

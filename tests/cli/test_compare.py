@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from dissensus.base.errors import StoreError
 from dissensus.cli.deadline import deadline_of
 from dissensus.records import RunStore
 
@@ -23,7 +24,7 @@ def test_compare_judges_skips_what_is_done_and_grows(run, own_data):
     assert (own_data / "report" / "index.html").stat().st_size > 10_000
     code, _, err = run(*arguments, "--seeds", 3)
     assert code == 0
-    assert err.count("skipped") == 4
+    assert err.count("done before") == 4
     assert err.count(" in ") >= 2
     code, out, _ = run("runs", "list", "--json")
     runs = json.loads(out)
@@ -98,7 +99,7 @@ def test_compare_on_texts(run, own_texts, tiny_encoder, model):
     _, out, _ = run("runs", "list", "--json")
     assert {row["model"] for row in json.loads(out)} == {"frozen" if model == "frozen" else "fine-tuned"}
     code, _, err = run(*arguments)
-    assert (code, err.count("skipped")) == (0, 4)
+    assert (code, err.count("done before")) == (0, 4)
 
 
 def test_an_encoder_that_cannot_be_had_is_told_with_what_to_do(run, own_texts):
@@ -291,6 +292,24 @@ def test_missing_annotators_are_told_and_left_out_by_an_option(run, own_data):
     assert err.endswith("leave all annotators out with --option anonymous=true\n")
     code, _, err = run(*arguments, "--option", "anonymous=true")
     assert code == 0, err
+
+
+@pytest.mark.parametrize("command", ["compare", "train"])
+def test_an_option_of_votes_is_told_to_be_one_of_reading(run, command):
+    code, _, err = run(command, "--votes", "labels.csv", "--inputs", "x.npz", "--item", "task")
+    assert code == 2
+    assert "How to read the data is said by --option here: --option item=..." in err
+    assert "How to read" not in run(command, "--itm", "task")[2]
+
+
+def test_a_page_that_cannot_be_written_at_the_end_leaves_the_runs(run, own_data, monkeypatch):
+    def full(*arguments, **options):
+        raise StoreError("cannot write the page to report: No space left on device.")
+
+    monkeypatch.setattr("dissensus.report.write_page", full)
+    code, _, err = run("compare", *OWN, "--methods", "soft", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+    assert code == 2
+    assert "No space left on device. The runs are kept, and dissensus report runs --out FOLDER writes" in err
 
 
 def test_a_page_that_cannot_be_written_is_known_before_training(run, own_data):

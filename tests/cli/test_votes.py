@@ -47,6 +47,39 @@ def test_a_bad_votes_file_gets_one_clear_sentence(run, tmp_path, mistake):
     assert not (tmp_path / "kept.parquet").exists()
 
 
+def test_numbers_say_what_they_are_of(run, tmp_path):
+    (tmp_path / "labels.csv").write_text("item,label\nx,cat\nx,dog\ny,cat\ny,cat\nz,dog\n")
+    out = run("votes", "labels.csv")[1]
+    assert "50.0% of the 2 with two votes or more" in out
+    assert "0.347 nats (0: all agree, 0.693: evenly divided)" in out
+    assert "(1: full agreement, 0: as by chance)" in out
+
+
+def test_what_to_do_next_is_told_with_all_that_was_said_of_the_file(run, tmp_path):
+    (tmp_path / "my labels.csv").write_text("task,worker,answer\nx,p,cat\nx,q,dog\nx,r,?\n")
+    said = ("votes", "my labels.csv", "--label", "answer", "--ignore", "?")
+    out = run(*said)[1]
+    told = """--votes 'my labels.csv' --option label=answer --option 'ignore=["?"]' --inputs INPUTS --per-item 2,all"""
+    assert f"dissensus compare {told}\n" in out
+    assert "dissensus compare" not in run(*said, "--json")[1]
+    (tmp_path / "few.csv").write_text("item,label\nx,cat\nx,dog\ny,cat\n")
+    assert "--per-item 2,all --draw resample\n" in run("votes", "few.csv")[1]
+
+
+def test_answers_to_ignore_are_no_votes(run, tmp_path):
+    (tmp_path / "labels.csv").write_text("item,label\nx,cat\nx,unsure\nx,dog\ny,cat\ny,99\n")
+    code, out, err = run("votes", "labels.csv", "--ignore", "unsure,99", "--json")
+    assert code == 0, err
+    assert json.loads(out)["classes"] == ["cat", "dog"]
+    assert "Note: 2 answers are no votes: 1 'unsure', 1 '99'." in err
+
+
+def test_classes_that_are_not_shown_are_counted(run, tmp_path):
+    rows = [f"{item},c{(item + vote) % 12:02}" for item in range(24) for vote in (0, 0, 1)]
+    (tmp_path / "labels.csv").write_text("\n".join(["item,label", *rows]) + "\n")
+    assert "and 2 other classes, together 16.7%" in run("votes", "labels.csv")[1]
+
+
 @pytest.mark.parametrize("kind", ["directory", "missing"])
 def test_what_is_no_file_is_named(run, tmp_path, kind):
     if kind == "directory":

@@ -30,7 +30,9 @@ def test_every_set_of_images_can_be_loaded_by_name(name):
 
 @pytest.mark.parametrize("name", [name for name in DATASETS | IMAGES if name != "glyphs"])
 def test_a_set_that_is_not_there_says_how_to_get_it(name, folder):
-    with pytest.raises(InputError, match=rf"{name} needs .* Run: dissensus data get {name}, or point DISSENSUS_DATA"):
+    with pytest.raises(
+        InputError, match=rf"{name} needs .* Run: dissensus data get {name}, .*, or point DISSENSUS_DATA"
+    ):
         load(name) if name in DATASETS else load_images(name)
 
 

@@ -56,7 +56,7 @@ def test_what_is_missing_is_named(folder):
     with pytest.raises(InputError) as error:
         data_files("set", "a/two", "a/one", "b/three")
     assert str(error.value).startswith(f"set needs a/two, b/three in {folder}, but they are not there.")
-    assert "Run: dissensus data get set, or point DISSENSUS_DATA at" in str(error.value)
+    assert "Run: dissensus data get set, which gets them or says from where, or point" in str(error.value)
     with pytest.raises(InputError, match=r"set needs a/two in .*, but it is not there"):
         data_files("set", "a/two")
 

@@ -74,7 +74,9 @@ def test_images_are_turned_upright(folder):
 
 def test_an_odd_size_is_named_and_mended_by_size(folder):
     Image.fromarray(colour(10, 12, 16)).save(folder / "a.png")
-    with pytest.raises(InputError, match=r"a.png is 12 x 16 and .*b.png is 6 x 8. .* height and width, .* size=\.\.\."):
+    with pytest.raises(
+        InputError, match=r"a.png is 12 x 16 and .*b.png is 6 x 8. .* height and width in pixels, .* size=\.\.\."
+    ):
         own_data(votes_on(NAMES), folder)
     assert own_data(votes_on(NAMES), folder, size=(5, 4)).inputs.shape == (3, 3, 5, 4)
 

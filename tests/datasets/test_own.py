@@ -137,6 +137,17 @@ def test_arrays_that_are_neither_features_nor_images(votes, tmp_path, inputs, me
         own_data(votes, write_npz(tmp_path / "x.npz", NAMES, inputs))
 
 
+def test_a_table_as_spreadsheets_write_it_where_commas_are_decimal(votes, tmp_path):
+    rows = "".join(
+        f"{name};{a:g};{b:g}\n".replace(".", ",") for name, (a, b) in zip(NAMES, FEATURES + 0.5, strict=True)
+    )
+    (tmp_path / "x.csv").write_text("id;a;b\n" + rows, encoding="utf-8-sig")
+    plain = own_data(votes, write_npz(tmp_path / "x.npz", NAMES, FEATURES + 0.5))
+    np.testing.assert_array_equal(own_data(votes, tmp_path / "x.csv").inputs, plain.inputs)
+    (tmp_path / "x.csv").write_text(("id;a;b\n" + rows).replace(",", "."))
+    np.testing.assert_array_equal(own_data(votes, tmp_path / "x.csv").inputs, plain.inputs)
+
+
 # -- ids that do not match
 
 
@@ -146,10 +157,18 @@ def test_an_item_without_an_input(votes, tmp_path):
         own_data(votes, path)
 
 
-def test_an_input_without_votes(votes, tmp_path):
-    path = write_npz(tmp_path / "x.npz", [*NAMES, "fred"], np.zeros((6, 2)))
-    with pytest.raises(InputError, match=r"^input 'fred' has no votes: leave those inputs out of .*x.npz, or add"):
-        own_data(votes, path)
+def test_inputs_without_votes_are_left_out_and_told(votes, tmp_path):
+    path = write_npz(tmp_path / "x.npz", ["fred", *NAMES, "gina"], np.vstack([[9, 9], FEATURES, [8, 8]]))
+    data = own_data(votes, path)
+    assert data.votes.notes == ("Inputs without votes are left out: 2 of 7 (first: 'fred').",)
+    whole = own_data(votes, write_npz(tmp_path / "whole.npz", NAMES, FEATURES))
+    np.testing.assert_array_equal(data.inputs, whole.inputs)
+
+
+def test_rows_without_ids_are_as_many_as_the_items(tmp_path):
+    np.save(tmp_path / "x.npy", FEATURES)
+    with pytest.raises(InputError, match=r"^row '4' has no votes, and the rows of .*x.npy have no ids .* np.savez"):
+        own_data(votes_on([0, 1, 2, 3]), tmp_path / "x.npy")
 
 
 def test_ids_of_another_kind_altogether(votes, tmp_path):

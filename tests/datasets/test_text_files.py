@@ -78,9 +78,11 @@ def test_ids_are_compared_as_they_are_written(tmp_path):
         own_data(Votes.from_counts([[1, 0], [0, 1]], items=["007", "008"]), texts=path)
 
 
-def test_texts_without_votes_are_named(tmp_path):
-    with pytest.raises(InputError, match=r"text 'c' has no votes: leave those texts out of .*texts.csv, or add their"):
-        own_data(Votes.from_counts([[1, 0], [0, 1]], items=["a", "b"]), texts=write(tmp_path / "texts.csv", ROWS))
+def test_texts_without_votes_are_left_out_and_told(tmp_path):
+    votes = Votes.from_counts([[1, 0], [0, 1]], items=["a", "b"])
+    data = own_data(votes, texts=write(tmp_path / "texts.csv", ROWS))
+    assert data.inputs.first == (" First ", "Second, one.")
+    assert data.votes.notes[-1] == "Texts without votes are left out: 1 of 3 (first: 'c')."
 
 
 @pytest.mark.parametrize(

@@ -35,3 +35,13 @@ def test_groups_that_leave_nothing_to_evaluate(groups, told):
 def test_texts_are_no_images():
     found = [mistake.sentence for mistake in checks.recipe_mistakes(grouped(range(15)), RecipePart(crop=4, flip=True))]
     assert found == [f"recipe.{field} is for images, but the inputs are texts." for field in ("crop", "flip")]
+
+
+def test_a_class_of_one_item_among_others_is_told_and_no_mistake():
+    labels = np.array([0] * 12 + [1] * 7 + [2])
+    votes = Votes.from_counts(np.eye(3, dtype=int)[labels], classes=["no", "yes", "odd"])
+    data = Dataset("own", np.zeros((20, 2), np.float32), votes)
+    assert list(checks.data_mistakes(data, SplitPart())) == []
+    (told,) = checks.lone_note(data)
+    assert told.startswith("'odd' is the class of one item only (19): trained on or evaluated, but not both")
+    assert checks.lone_note(grouped([*range(13), 12, 13])) == []

@@ -4,6 +4,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dissensus.votes import read_votes
 from dissensus.votes.numbers import SAMPLE, numbers_or_text, whole_numbers
 
 
@@ -26,3 +27,12 @@ def test_what_comes_after_the_sample_counts_too():
     for odd in ("x", "007", "1.5"):
         text = ["7"] * SAMPLE + [odd]
         assert whole_numbers(pl.Series(text)).to_list() == text
+
+
+def test_codes_with_a_leading_zero_stay_apart(tmp_path):
+    file = tmp_path / "votes.csv"
+    file.write_text("item,label\na,010\na,10\nb,10\nb,020\n")
+    assert read_votes(file).classes == ("010", "10", "020")
+    assert read_votes(file, ordered=True).classes == ("010", "10", "020")  # in numeric order, all the same
+    file.write_text("item,label\na,0.5\na,0\nb,10\n")
+    assert read_votes(file).classes == (0, 0.5, 10)

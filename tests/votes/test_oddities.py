@@ -23,9 +23,11 @@ def test_classes_that_somebody_named_are_meant():
 def test_words_for_an_empty_cell(tmp_path):
     file = tmp_path / "votes.csv"
     file.write_text("item,label\na,yes\na,N/A\nb,none\n")
-    assert read_votes(file).notes == ("The class 'N/A' may stand for no vote; if so, leave those cells empty.",)
+    assert read_votes(file).notes == (
+        "The class 'N/A' may stand for no vote; if so, leave those cells empty, or ignore it.",
+    )
     file.write_text("item,label\na,yes\na,N/A\nb,?\n")
-    told = "The classes '?' and 'N/A' may stand for no vote; if so, leave those cells empty."
+    told = "The classes '?' and 'N/A' may stand for no vote; if so, leave those cells empty, or ignore them."
     assert read_votes(file).notes == (told,)
 
 

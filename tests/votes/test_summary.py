@@ -14,14 +14,15 @@ def test_votes_at_a_glance():
     assert told.class_shares == pytest.approx({"cat": 6 / 9, "dog": 2 / 9, "owl": 1 / 9})
     assert told.unanimous == 0.5  # of the two items with two votes or more
     assert told.tied == 0.5  # of the same two
-    assert told.entropy == pytest.approx(np.log(2) / 3)  # over the three items with votes
+    assert told.entropy == pytest.approx(np.log(2) / 2)  # of the same two: one vote alone is no agreement
+    assert told.items_with_two == 2
     assert told.agreement == pytest.approx((1 + 1 / 3) / 2)
     assert [(d.item, d.counts) for d in told.most_divided] == [("b", {"cat": 2, "dog": 2})]
 
 
 def test_what_cannot_be_said_is_none():
     lonely = summary(Votes.from_counts([[1, 0], [0, 1]]))
-    assert (lonely.unanimous, lonely.tied, lonely.agreement, lonely.alpha) == (None,) * 4
+    assert (lonely.unanimous, lonely.tied, lonely.entropy, lonely.agreement, lonely.alpha) == (None,) * 5
     several = summary(Votes.from_records(items=[0, 1], labels=[["a", "b"], ["a"]]))
     assert (several.multilabel, several.entropy, several.alpha, several.most_divided) == (True, None, None, [])
     assert summary(Votes.from_counts([[2, 0], [3, 0]])).alpha is None  # chance alone would agree as well

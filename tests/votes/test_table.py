@@ -243,6 +243,7 @@ def test_align_keeps_items_without_votes_if_asked(votes):
     ("ids", "missing", "message"),
     [
         (["a", "b", "c", "new"], "error", r"id 'new' has no votes \(1 of 4 ids have none\).*missing=\"keep\""),
+        (["a.png", "b.png"], "error", r"2 of 2 ids have none\)\. Items are written as 'a' is; are the ids, too\?"),
         (["a", "b"], "error", r"item 'c' has votes but is not among the ids.*np.isin\(votes.items, ids\)"),
         (["a", "b"], "keep", "item 'c' has votes but is not among the ids"),
         (["a", "b", "c", "a"], "error", "ids must be unique, but 'a' occurs more than once"),

@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dissensus.base.errors import InputError, require
 from dissensus.base.streams import permutation
 from dissensus.delivery import Delivery
+from dissensus.votes import Votes
 
 if TYPE_CHECKING:
     import torch
@@ -63,6 +64,14 @@ class Order(Protocol):
     def __iter__(self) -> Iterator[int]: ...
 
 
+def refuse_votes(deliver: object) -> None:
+    """An error for votes in the place of a delivery, which says how they reach the learner."""
+    if isinstance(deliver, Votes):
+        raise InputError(
+            "votes were given, but a delivery was expected, such as Multipass(votes, seed=0) or Soft(votes)."
+        )
+
+
 class VotesDataset(data.Dataset):
     """The items of a data set with the labels of a delivery: ``self[epoch, index]`` is (\\*item, label).
 
@@ -71,6 +80,7 @@ class VotesDataset(data.Dataset):
     """
 
     def __init__(self, dataset: Items, deliver: Delivery) -> None:
+        refuse_votes(deliver)
         if len(dataset) != deliver.n_items:
             raise InputError(f"the data set has {len(dataset)} items, but the delivery has {deliver.n_items}.")
         self.dataset, self.deliver = dataset, deliver

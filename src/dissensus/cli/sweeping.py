@@ -38,10 +38,11 @@ def carry_out(
     ``end``: reading the data has taken its share.
     """
     from dissensus import experiment
+    from dissensus.experiment.checks import lone_note
 
     _refuse_other_images(how, data)
     before = _before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
-    tell_notes([*data.votes.notes, *comparison.notes(), *before])
+    tell_notes([*data.votes.notes, *lone_note(data), *comparison.notes(), *before])
     _refuse_done(how, plans, kept)
     budget = None if end is None else end.left()
     sweep = partial(experiment.compare, plans, comparison.data, kept, budget=budget, **how)

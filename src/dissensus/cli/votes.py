@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import math
+import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from dissensus.votes import Votes
     from dissensus.votes.summary import Summary
 
+SHOWN = 10  # classes, those with most votes
 EXAMPLES = "Example: [bold]dissensus votes labels.csv --item task --annotator worker --label answer[/bold]"
 
 
@@ -54,6 +58,10 @@ def votes(
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="Leave all annotators out, as where some of them are missing.")
     ] = False,
+    ignore: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Labels that are no votes, such as 'unsure,99': left out and counted."),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
     ] = None,
@@ -65,19 +73,20 @@ def votes(
 
     if save is not None:
         _check_place(save, file)
-    read = read_votes(
-        file,
-        item=item,
-        annotator=annotator,
-        annotators=comma_separated(annotators),
-        label=label,
-        classes=comma_separated(classes),
-        ordered=ordered,
-        layout=layout,
-        separator=separator,
-        delimiter=delimiter,
-        anonymous=anonymous,
-    )
+    reading: dict[str, Any] = {
+        "item": item,
+        "annotator": annotator,
+        "annotators": comma_separated(annotators),
+        "label": label,
+        "classes": comma_separated(classes),
+        "ordered": ordered,
+        "layout": layout,
+        "separator": separator,
+        "delimiter": delimiter,
+        "anonymous": anonymous,
+        "ignore": comma_separated(ignore),
+    }
+    read = read_votes(file, **reading)
     told = summary(read)
     notes = [*read.notes, *_of_ratings(read)]
     tell_notes(notes)
@@ -89,6 +98,8 @@ def votes(
         _show_votes(file.name, told)
         if save is not None:
             out.print(f"Wrote {escape(str(save))}")
+        if not told.multilabel:
+            _show_next(file, reading, told)
 
 
 def _check_place(save: Path, file: Path) -> None:
@@ -124,9 +135,12 @@ def _show_votes(name: str, told: Summary) -> None:
         *_agreement(told),
     ]
     show_table(name, ["", ""], rows)
-    shares = sorted(told.class_shares.items(), key=lambda pair: -pair[1])[:10]
+    shares = sorted(told.class_shares.items(), key=lambda pair: -pair[1])
     out.print()
-    show_table("Shares of the votes", ["class", "share"], [(name, _percent(share)) for name, share in shares])
+    show_table("Shares of the votes", ["class", "share"], [(name, _percent(share)) for name, share in shares[:SHOWN]])
+    if len(shares) > SHOWN:
+        rest = sum(share for _, share in shares[SHOWN:])
+        out.print(f"and {len(shares) - SHOWN:,} other classes, together {_percent(rest)}")
     if told.most_divided:
         out.print()
         divided = [
@@ -136,19 +150,35 @@ def _show_votes(name: str, told: Summary) -> None:
         show_table("Most divided items", ["item", "entropy", "votes"], divided)
 
 
+def _show_next(file: Path, reading: dict[str, Any], told: Summary) -> None:
+    """The command that answers what this one cannot."""
+    given = [f"{name}={_as_option(value)}" for name, value in reading.items() if value]
+    words = ["--votes", str(file), *(word for one in given for word in ("--option", one)), "--inputs", "INPUTS"]
+    draw = "" if told.items_with_two + told.items_without_votes == told.items else " --draw resample"
+    out.print("\nWhat should I train on, and how many votes do I need? With features or images (or --texts TABLE):")
+    out.print(f"[bold]dissensus compare {escape(shlex.join(words))} --per-item 2,all{draw}[/]", soft_wrap=True)
+
+
+def _as_option(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def _agreement(told: Summary) -> list[tuple[str, str]]:
     if told.multilabel:
         return [("agreement", "not told where a vote may name several classes")]
     if told.unanimous is None:
         return [("agreement", "not known: no item has two votes")]
+    alone = told.items - told.items_without_votes - told.items_with_two
+    of = f" of the {told.items_with_two:,} with two votes or more" if alone or told.items_without_votes else ""
+    most = f"0: all agree, {math.log(len(told.classes)):.3f}: evenly divided"
     return [
-        ("unanimous items", _percent(told.unanimous)),
-        ("items with a tie for most", _percent(told.tied)),
+        ("unanimous items", _percent(told.unanimous) + of),
+        ("items with a tie for most", _percent(told.tied) + of),
         ("agreement of two votes", _percent(told.agreement)),
-        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats"),
+        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats ({most})"),
         (
             f"Krippendorff's alpha ({'ordinal' if told.ordered else 'nominal'})",
-            "-" if told.alpha is None else f"{told.alpha:.3f}",
+            "-" if told.alpha is None else f"{told.alpha:.3f} (1: full agreement, 0: as by chance)",
         ),
     ]
 

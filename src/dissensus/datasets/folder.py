@@ -32,7 +32,8 @@ def data_files(name: str, *files: str) -> list[Path]:
     if lost:
         raise InputError(
             f"{name} needs {', '.join(lost)} in {data_folder()}, but {'it is' if len(lost) == 1 else 'they are'} not "
-            f"there. Run: dissensus data get {name}, or point DISSENSUS_DATA at the folder that has them."
+            f"there. Run: dissensus data get {name}, which gets them or says from where, or point DISSENSUS_DATA "
+            "at the folder that has them."
         )
     return paths
 

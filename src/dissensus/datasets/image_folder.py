@@ -43,7 +43,7 @@ def read_images(files: Sequence[Path], size: tuple[int, int] | None = None) -> N
         if images[-1].shape[:2] != images[0].shape[:2]:
             raise InputError(
                 f"images must be of one size, but {file} is {_told(images[-1])} and {files[0]} is {_told(images[0])}. "
-                "Bring them to one height and width, in this order,",
+                "Bring them to one height and width in pixels, in this order, such as [32, 32],",
                 give=["size"],
             )
     if all(image.ndim == 2 for image in images):

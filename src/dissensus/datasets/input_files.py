@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -111,16 +112,29 @@ def _read_frame(path: Path, column: str | None) -> pl.DataFrame:
             frame = pl.read_parquet(path)
             names = frame.columns
         else:
-            separator = "\t" if path.suffix == ".tsv" else ","
+            separator = _separator(path)
             names = pl.read_csv(path, separator=separator, n_rows=0).columns
             # ids as they are written: 007 must not become 7
             written = {column or names[0]: pl.String}
-            frame = pl.read_csv(path, separator=separator, schema_overrides=written, infer_schema_length=None)
+            read = partial(pl.read_csv, path, separator=separator, schema_overrides=written, infer_schema_length=None)
+            frame = read()
+            words = [name for name, kind in frame.schema.items() if kind == pl.String and name not in written]
+            if separator == ";" and words:  # 0,25 between semicolons is a quarter
+                frame = read(decimal_comma=True)
     except (pl.exceptions.PolarsError, OSError) as why:
-        raise InputError(f"{path} cannot be read as a table: {why}") from None
+        raise InputError(f"{path} cannot be read as a table: {str(why).splitlines()[0]}") from None
     if column is not None and column not in names:
         raise InputError(f"{path} has no column {column!r} for the ids; its columns are {', '.join(names[:20])}.")
     return frame
+
+
+def _separator(path: Path) -> str:
+    """What stands between columns: tabs in .tsv, else commas, or semicolons where the header has no comma."""
+    if path.suffix == ".tsv":
+        return "\t"
+    with path.open("rb") as file:
+        header = file.readline()
+    return ";" if b";" in header and b"," not in header else ","
 
 
 def _as_features(values: NDArray[Any], ids: list[str], path: Path) -> NDArray[np.float32]:

@@ -51,8 +51,9 @@ def own_data(
     votes file itself, if that has the texts in it. Without groups, items with the same words in ``text`` form one.
 
     Arrays are features (items, features) or uint8 images (items, height, width), (items, height, width, channels) or
-    (items, channels, height, width). Every item with votes must have an input, and every input must be an item of the
-    votes; items without any vote are left out, with a note. Ids are compared as they are written: ``7`` is not ``007``.
+    (items, channels, height, width). Every item with votes must have an input; items and inputs without any vote are
+    left out, with a note (but not rows that have no ids, which must be as many as the items). Ids are compared as they
+    are written: ``7`` is not ``007``.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "inputs.npz"
@@ -115,18 +116,22 @@ def _with_inputs(
         if ids is not None:
             raise InputError(f"ids={ids!r} names a column, but {path} is a folder: its file names are the ids.")
         found, files = image_files(path, wanted)
-        order = _match(wanted, unvoted, found, path)
+        order, notes = _match(wanted, unvoted, found, path)
         array = read_images([files[position] for position in order], size)
     else:
         if size is not None:
             raise InputError(f"size={size!r} is for folders of images, but {path} is not a folder.")
         found, rows = read_inputs(path, ids, numbered=votes.items.dtype.kind == "i")
-        array = rows[_match(wanted, unvoted, found, path)]
-    return Dataset("own", array, votes)
+        order, notes = _match(wanted, unvoted, found, path)
+        if path.suffix == ".npy":
+            _refuse_spare(wanted, unvoted, found, path)
+        array = rows[order]
+    return Dataset("own", array, replace(votes, notes=(*votes.notes, *notes)))
 
 
 def _with_texts(votes: Votes, unvoted: Collection[str], found: NamedTexts, where: Path) -> Dataset:
-    order = _match([str(item) for item in votes.items.tolist()], unvoted, found.ids, where, "text")
+    order, notes = _match([str(item) for item in votes.items.tolist()], unvoted, found.ids, where, "text")
+    votes = replace(votes, notes=(*votes.notes, *notes))
     return Dataset("own", found.texts[order], votes, groups=found.groups[order])
 
 
@@ -144,34 +149,46 @@ def _check_votes(votes: Votes) -> None:
 
 def _match(
     wanted: Sequence[str], unvoted: Collection[str], found: Sequence[str], where: Path, noun: str = "input"
-) -> NDArray[np.int64]:
-    """The position in ``found`` of each id in ``wanted``; both must hold the same ids, each once.
+) -> tuple[NDArray[np.int64], list[str]]:
+    """The position in ``found`` of each id in ``wanted``, all of which must be there, and a note on those beside them.
 
-    Those that are known to be ``unvoted`` may be there or not.
+    Those that are known to be ``unvoted`` are told of already.
     """
     place = {name: position for position, name in enumerate(found)}
     if len(place) < len(found):
         twice = [name for name, times in Counter(found).items() if times > 1]
         raise InputError(f"ids must be unique, but in {where} {_told(twice, 'id', 'occurs', 'occur')} more than once.")
     lost = [name for name in wanted if name not in place]
-    spare = set(found).difference(wanted, unvoted)
-    if lost or spare:
-        faults = []
-        if lost:
-            faults.append(
-                f"{_told(lost, 'item', 'has', 'have')} votes but no {noun} in {where}: add the {noun}s, or leave those "
-                "votes out."
-            )
+    spare = _spare(wanted, unvoted, found)
+    if lost:
+        faults = [
+            f"{_told(lost, 'item', 'has', 'have')} votes but no {noun} in {where}: add the {noun}s, or leave those "
+            "votes out."
+        ]
         if spare:
-            unknown = [name for name in found if name in spare]
-            faults.append(
-                f"{_told(unknown, noun, 'has', 'have')} no votes: leave those {noun}s out of {where}, or add their "
-                "votes."
-            )
+            faults.append(f"{_told(spare, noun, 'has', 'have')} no votes.")
         if len(lost) == len(wanted):
             faults.append("No id is in both; are they written in the same way, and is the right column read?")
         raise InputError(" ".join(faults))
-    return np.fromiter((place[name] for name in wanted), np.int64, len(wanted))
+    told = [
+        f"{noun.capitalize()}s without votes are left out: {len(spare)} of {len(found)} (first: {name!r})."
+        for name in spare[:1]
+    ]
+    return np.fromiter((place[name] for name in wanted), np.int64, len(wanted)), told
+
+
+def _refuse_spare(wanted: Sequence[str], unvoted: Collection[str], found: Sequence[str], where: Path) -> None:
+    """An error for rows that nobody voted on where rows have no ids: they may be counted from another row."""
+    if spare := _spare(wanted, unvoted, found):
+        raise InputError(
+            f"{_told(spare, 'row', 'has', 'have')} no votes, and the rows of {where} have no ids by which to leave "
+            "some out. Write inputs and ids together: np.savez(path, inputs=..., ids=...)."
+        )
+
+
+def _spare(wanted: Sequence[str], unvoted: Collection[str], found: Sequence[str]) -> list[str]:
+    known = {*wanted, *unvoted}
+    return [name for name in found if name not in known]
 
 
 def _told(ids: Collection[str], noun: str, one: str, many: str) -> str:

@@ -50,21 +50,41 @@ def data_mistakes(data: Dataset, split: SplitPart) -> Iterator[Mistake]:
         yield Mistake(("split",), f"split: {error}")
 
 
+def lone_note(data: Dataset) -> list[str]:
+    """A note on classes of one item, or of one group: they can be learned or evaluated, but not both."""
+    lone, _ = _lone_classes(data)
+    if not lone:
+        return []
+    more = f", and {len(lone) - 1} other classes are such, too" if len(lone) > 1 else ""
+    return [f"{lone[0]}{more}: trained on or evaluated, but not both, so the scores say nothing of it."]
+
+
 def _lone_items(data: Dataset) -> Iterator[Mistake]:
-    """Classes of one item, or of one group, which cannot be both trained on and evaluated."""
+    """Classes that cannot be both trained on and evaluated, where they leave fewer than two that can."""
+    lone, others = _lone_classes(data)
+    if others < 2:
+        for told in lone:
+            yield Mistake(
+                ("data",),
+                f"data: {told}, which cannot be both trained on and evaluated. "
+                "Leave it out, or join the class with another.",
+            )
+
+
+def _lone_classes(data: Dataset) -> tuple[list[str], int]:
+    """The classes of one item, or of one group, in words, and how many classes have more."""
     by = strata(data)
     groups = np.arange(len(data)) if data.groups is None else data.groups
+    lone, others = [], 0
     for number, name in enumerate(data.votes.classes):
         rows = np.flatnonzero(by == number)
-        if len(set(groups[rows])) != 1:
+        if len(places := set(groups[rows])) != 1:
+            others += len(places) > 1
             continue
         item = data.votes.items[rows[0]].item()
         told = f"one item only ({item!r})" if len(rows) == 1 else f"{len(rows)} items of one group only (as {item!r})"
-        yield Mistake(
-            ("data",),
-            f"data: {name!r} is the class of {told}, which cannot be both trained on and evaluated. "
-            f"Leave {'the item' if len(rows) == 1 else 'them'} out, or join the class with another.",
-        )
+        lone.append(f"{name!r} is the class of {told}")
+    return lone, others
 
 
 def vote_mistakes(data: Dataset, numbers: Iterable[Literal["all"] | int], draw: str) -> Iterator[Mistake]:

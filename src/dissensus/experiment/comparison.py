@@ -160,7 +160,7 @@ class Comparison(Document):
         asked = self.model or ModelPart(name=default.model)
         recipe = RecipePart(**{**default.recipe, **self.recipe.model_dump(exclude_unset=True)})
         if mistakes := self._mistakes(data, asked, recipe):
-            raise plan_error(f"the comparison on {data.name}", mistakes)
+            raise plan_error(f"the comparison on {self.data.name or self.data.votes}", mistakes)
         model = model_part(asked.name, asked.options, data, self.data.encoder)
         shared = {
             "data": described(data),

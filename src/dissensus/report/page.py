@@ -19,6 +19,7 @@ from dissensus.report.basin import basin, basin_csv
 from dissensus.report.comparison import Comparison, Panel, collect
 from dissensus.report.gallery import gallery
 from dissensus.report.glossary import MEASURES, method_in_words
+from dissensus.report.in_short import in_short
 from dissensus.report.leftovers import LIST, file_list, leftovers
 from dissensus.report.output import Files, picture, render, uri, write_files
 from dissensus.report.pairing import flat
@@ -129,6 +130,7 @@ def _content(comparison: Comparison, data: Dataset | None) -> tuple[dict[str, An
         },
         "panels": panels,
         "by_votes": by_votes,
+        "in_short": in_short(comparison),
         "votes_needed": votes_needed(comparison),
         "items": items,
         "rules": _rules_in_words(),

@@ -18,6 +18,7 @@ import numpy as np
 from dissensus.base.words import listed
 from dissensus.metrics import METRICS, Estimate
 from dissensus.report.comparison import HEADLINE, Comparison, Judgement, Measure, Panel
+from dissensus.report.in_short import in_short
 from dissensus.report.rules import ALPHA, RULES
 from dissensus.report.votes_needed import votes_needed
 from dissensus.stats import Interval, Verdict
@@ -337,6 +338,7 @@ def to_json(comparison: Comparison) -> str:
     content = {
         "data": comparison.data,
         "sentences": list(comparison.sentences),
+        "in_short": in_short(comparison),
         "votes_needed": votes_needed(comparison),
         "notes": list(comparison.notes),
         "setting": dict(comparison.setting),

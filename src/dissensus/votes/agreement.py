@@ -66,12 +66,16 @@ def krippendorff_alpha(votes: Votes, level: Literal["nominal", "ordinal"] = "nom
     counts = votes.counts()[votes.votes_per_item > 1].astype(np.float64)
     if not len(counts):
         raise InputError("agreement needs an item with two votes or more, but there is none.")
-    pairs = counts.sum(1, keepdims=True) - 1
-    total = counts.sum(0)
-    distance = _ordinal(total) if level == "ordinal" else 1.0 - np.eye(len(total))
+    n, total = counts.sum(1), counts.sum(0)
     # pairs of a vote with itself have distance 0 and need not be taken out
-    observed = (((counts / pairs).T @ counts) * distance).sum()
-    expected = (np.outer(total, total) * distance).sum() / (total.sum() - 1)
+    if level == "ordinal":
+        distance = _ordinal(total)
+        observed = (((counts / (n - 1)[:, None]).T @ counts) * distance).sum()
+        expected = (np.outer(total, total) * distance).sum()
+    else:  # all pairs less those of one class: no (classes, classes) table, which took 40 s with 5,000 of them
+        observed = ((n**2 - (counts**2).sum(1)) / (n - 1)).sum()
+        expected = n.sum() ** 2 - (total**2).sum()
+    expected /= total.sum() - 1
     return float(1 - observed / expected) if expected > 0 else float("nan")
 
 

@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 
 from dissensus.base.errors import InputError
-from dissensus.base.words import first, many
+from dissensus.base.words import first
 from dissensus.votes.ask import Ask, find
 from dissensus.votes.build import Place, as_column, from_columns
+from dissensus.votes.ignored import kept, told, without
 from dissensus.votes.numbers import numbers_or_text, whole_numbers
 from dissensus.votes.source import Table
 from dissensus.votes.table import Class, Votes
@@ -48,8 +49,12 @@ def votes_of(
     rows, answers = _without_blanks(list(answers))
     if not answers:
         raise InputError("there are no answers in it.")
+    answers = _without_ignored(answers, ask.ignore)
     dropped = np.array([answer.dropped is not None for answer in answers])
-    classes = ask.classes if ask.classes is not None else classes
+    if ask.classes is not None:
+        classes = ask.classes
+    elif classes is not None:
+        classes = kept(classes, ask.ignore)
     labels = _labels([None if answer.dropped else answer.label for answer in answers], ask.separator, classes, several)
     annotators = [answer.annotator for answer in answers]
     known = not ask.anonymous and any(annotator is not None for annotator in annotators)
@@ -62,6 +67,7 @@ def votes_of(
         place=lambda at: place(rows[at]),
         told=dropped,
         without=["anonymous"],
+        ignore=["ignore"],
     )
     return replace(votes, notes=(*_told(answers), *notes, *votes.notes))
 
@@ -69,6 +75,24 @@ def votes_of(
 def _without_blanks(answers: Sequence[Answer]) -> tuple[list[int], list[Answer]]:
     rows = [at for at, (item, annotator, label, _) in enumerate(answers) if (item, annotator, label) != (None,) * 3]
     return rows, [answers[row] for row in rows]
+
+
+def _without_ignored(answers: list[Answer], names: Sequence[Class]) -> list[Answer]:
+    """The answers, dropped where their label is no vote."""
+    if not names:
+        return answers
+    labels = pl.Series([_said(answer) for answer in answers], dtype=pl.String)
+    _, none, _ = without(labels, names)
+    return [
+        answer._replace(dropped=repr(label)) if no else answer
+        for answer, label, no in zip(answers, labels, none, strict=True)
+    ]
+
+
+def _said(answer: Answer) -> str | None:
+    """The one label of an answer that may be a vote, in writing."""
+    label = answer.label[0] if isinstance(answer.label, list) and len(answer.label) == 1 else answer.label
+    return None if answer.dropped or label is None or isinstance(label, list) else str(label)
 
 
 def cells(source: Table, names: Sequence[str]) -> list[list[Any]]:
@@ -117,6 +141,4 @@ def _ids(name: str, values: list[Any]) -> pl.Series:
 
 def _told(answers: Sequence[Answer]) -> list[str]:
     why = Counter(answer.dropped for answer in answers if answer.dropped is not None)
-    n = why.total()
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in why.most_common())
-    return [f"{many(n, 'answer')} {'is no vote' if n == 1 else 'are no votes'}: {reasons}."] if n else []
+    return told([(count, reason) for reason, count in why.most_common()])

@@ -28,6 +28,7 @@ class Ask:
     ordered: bool = False
     separator: str | None = None
     anonymous: bool = False
+    ignore: tuple[Class, ...] = ()
 
 
 def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> int | None:

@@ -31,11 +31,12 @@ def from_columns(
     place: Place = "position {}".format,
     told: NDArray[np.bool_] | None = None,
     without: Sequence[str] = (),
+    ignore: Sequence[str] = (),
 ) -> Votes:
     """Votes from equally long columns. A row without a label is no vote, but its item stays.
 
     ``told`` marks rows without a label that the caller's own notes are about; ``without`` is what one switches on to
-    leave annotators out.
+    leave annotators out, and ``ignore`` what one gives to say which labels are no votes.
     """
     items, labels = as_column("items", items), as_column("labels", labels)
     annotators = None if annotators is None else as_column("annotators", annotators)
@@ -45,7 +46,7 @@ def from_columns(
     items = _id_column("item", items, place)
     grouped, (codes, names, sets), (who, who_ids) = side_by_side(
         lambda: Grouped.of(items),
-        lambda: _label_codes(labels, names, place),
+        lambda: _label_codes(labels, names, place, ignore),
         lambda: _annotator_codes(annotators, place),
     )
     item = np.repeat(np.arange(len(grouped.sizes), dtype=np.int32), grouped.sizes)
@@ -386,15 +387,15 @@ def _of_votes(
 
 
 def _label_codes(
-    labels: pl.Series, classes: tuple[Class, ...] | None, place: Place
+    labels: pl.Series, classes: tuple[Class, ...] | None, place: Place, ignore: Sequence[str]
 ) -> tuple[NDArray[np.int32], tuple[Class, ...], NDArray[np.bool_] | None]:
     if isinstance(labels.dtype, pl.List):
-        return _set_codes(labels, classes, place)
-    return *_class_codes(labels, classes, place), None
+        return _set_codes(labels, classes, place, ignore)
+    return *_class_codes(labels, classes, place, ignore), None
 
 
 def _class_codes(
-    labels: pl.Series, classes: tuple[Class, ...] | None, place: Place
+    labels: pl.Series, classes: tuple[Class, ...] | None, place: Place, ignore: Sequence[str]
 ) -> tuple[NDArray[np.int32], tuple[Class, ...]]:
     """The class index of every label, -1 for none."""
     labels = without_blanks(labels)
@@ -412,7 +413,10 @@ def _class_codes(
         rest = [value for value in others if value != labels[row]]
         more = f" Neither {'is' if len(rest) == 1 else 'are'} {first([*map(repr, rest)])}." if rest else ""
         known = first([*map(repr, classes)])
-        raise InputError(f"{place(row)}: the label {labels[row]!r} is not one of the classes {known}.{more}")
+        mend = " Name all classes or, where this is no vote, ignore it" if ignore else ""
+        raise InputError(
+            f"{place(row)}: the label {labels[row]!r} is not one of the classes {known}.{more}{mend}", give=ignore
+        )
     at = [index[value] for value in values]
     if at == list(range(len(at))):  # whole numbers are numbered in order, as classes are
         return codes, classes
@@ -459,13 +463,13 @@ def _refuse_unknown_order(names: tuple[Class, ...]) -> None:
 
 
 def _set_codes(
-    labels: pl.Series, classes: tuple[Class, ...] | None, place: Place
+    labels: pl.Series, classes: tuple[Class, ...] | None, place: Place, ignore: Sequence[str]
 ) -> tuple[NDArray[np.int32], tuple[Class, ...], NDArray[np.bool_]]:
     """The row of every vote in a table of label sets, -1 for none, and that table."""
     size = labels.list.len().fill_null(0).to_numpy()
     row = np.repeat(np.arange(len(labels)), size)
     flat = labels.filter(size > 0).explode()
-    members, classes = _class_codes(flat, classes, lambda at: place(int(row[at])))
+    members, classes = _class_codes(flat, classes, lambda at: place(int(row[at])), ignore)
     row, members = row[members >= 0], members[members >= 0]
     row, members = np.divmod(np.unique(row * len(classes) + members), len(classes))
     # a set is written as text, "2,7", and numbered like any other text

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from dissensus.base.errors import InputError
 from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, called, find, missing_column
 from dissensus.votes.build import from_columns, side_by_side
+from dissensus.votes.ignored import without
 from dissensus.votes.numbers import numbers_or_text, whole_numbers
 from dissensus.votes.source import Source, Table, without_blank_lines
 from dissensus.votes.table import Votes
@@ -33,6 +36,7 @@ def read(source: Source, ask: Ask) -> Votes:
     cells, rows = (cells, range(len(cells[0]))) if source.typed else without_blank_lines(cells)
     items, labels, *rest = cells
     annotators = rest[0] if rest else None
+    labels, none, notes = without(labels, ask.ignore)
     if not source.typed:
         items, labels, annotators = side_by_side(
             lambda: whole_numbers(items),
@@ -41,15 +45,18 @@ def read(source: Source, ask: Ask) -> Votes:
         )
     elif ask.separator is not None:
         labels = as_labels(labels, ask, source.typed)
-    return from_columns(
+    votes = from_columns(
         items,
         labels,
         annotators,
         classes=ask.classes,
         ordered=ask.ordered,
         place=lambda row: source.place(int(rows[row])),
+        told=none,
         without=["anonymous"],
+        ignore=["ignore"],
     )
+    return replace(votes, notes=(*notes, *votes.notes)) if notes else votes
 
 
 def as_labels(labels: pl.Series, ask: Ask, typed: bool) -> pl.Series:

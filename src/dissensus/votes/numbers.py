@@ -25,10 +25,18 @@ def whole_numbers(column: pl.Series) -> pl.Series:
 
 
 def numbers_or_text(column: pl.Series) -> pl.Series:
-    """A text column as numbers if all its cells are, "nan" for one that is missing included, else as it is."""
+    """A text column as numbers if all its cells are, "nan" for one that is missing included, else as it is.
+
+    Codes are no numbers: where one begins with a zero, "010" may be another than "10".
+
+    >>> numbers_or_text(pl.Series(["1.0", "2"])).to_list(), numbers_or_text(pl.Series(["010", "10"])).to_list()
+    ([1.0, 2.0], ['010', '10'])
+    """
     column = whole_numbers(column)
     numbers = _cast(column, pl.Float64())
-    return column if numbers is None or numbers.is_infinite().any() else numbers
+    if numbers is None or numbers.is_infinite().any() or column.str.contains(r"^[+-]?0[0-9]").any():
+        return column
+    return numbers
 
 
 def _cast(column: pl.Series, dtype: pl.DataType) -> pl.Series | None:

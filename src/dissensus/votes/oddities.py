@@ -18,7 +18,7 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
     >>> for note in odd_classes(["Cat", "N/A", "cat", "dog"]):
     ...     print(note)
     The classes 'Cat' and 'cat' differ in capitals or spaces alone; if they are one, write it in one way.
-    The class 'N/A' may stand for no vote; if so, leave those cells empty.
+    The class 'N/A' may stand for no vote; if so, leave those cells empty, or ignore it.
     """
     spelled: dict[str, list[str]] = {}
     for name in classes:
@@ -35,7 +35,8 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
         )
     if blank:
         told = f"The class{'' if len(blank) == 1 else 'es'} {listed([*map(repr, blank)])}"
-        notes.append(f"{told} may stand for no vote; if so, leave those cells empty.")
+        which = "it" if len(blank) == 1 else "them"
+        notes.append(f"{told} may stand for no vote; if so, leave those cells empty, or ignore {which}.")
     return notes
 
 

@@ -12,6 +12,7 @@ from dissensus.base.errors import InputError, unknown
 from dissensus.base.words import first
 from dissensus.votes import counts, label_studio, long, mturk, nested, prodigy, saved, toloka, wide
 from dissensus.votes.ask import Ask, refuse_given, refuse_padded
+from dissensus.votes.ignored import kept
 from dissensus.votes.source import Arrays, Document, Source, Table, TypedTable, open_source
 from dissensus.votes.table import Class, Votes, check_classes
 
@@ -55,6 +56,7 @@ def read_votes(
     delimiter: str | None = None,
     layout: str | None = None,
     anonymous: bool = False,
+    ignore: Sequence[Class] | None = None,
 ) -> Votes:
     """Votes from a file (CSV, TSV, JSON, JSON Lines, Parquet, npy, npz) or a data frame (Polars, pandas, Arrow).
 
@@ -74,6 +76,7 @@ def read_votes(
     text that is cut at ``separator``. Columns of text are cut at ``delimiter``, which is seen in the header. Rows
     without a label are no votes, though their items stay; what was left out or is odd stands in ``notes``. Either all
     votes have an annotator or none: if some are missing, or should not be known, ``anonymous`` leaves all of them out.
+    Answers such as "don't know" or 99 are no votes either, if ``ignore`` lists them: they are left out and counted.
 
     >>> import polars as pl
     >>> read_votes(pl.DataFrame({"item": ["a", "a", "b"], "label": ["yes", "no", "no"]})).counts()
@@ -92,6 +95,7 @@ def read_votes(
         ordered=ordered,
         separator=separator,
         anonymous=anonymous,
+        ignore=_labels(ignore),
     )
     if anonymous:
         refuse_given(ask, ["annotator"], "annotators are left out")
@@ -99,6 +103,11 @@ def read_votes(
     if isinstance(opened, Table):
         refuse_padded(opened, ask)
     reader = _choose(opened, ask, layout)
+    if ask.ignore and reader in (READERS["counts"], READERS["saved"]):
+        raise InputError(
+            f"{opened.name} holds votes that are counted ({reader.shape}), so {ask.ignore[0]!r} cannot be "
+            "ignored; leave that class out of the file."
+        )
     try:
         votes = reader.read(opened, _with_what_the_file_says(opened, ask))
         return replace(votes, annotators=None, annotator_names=None) if anonymous else votes
@@ -114,6 +123,12 @@ def _columns(annotators: Sequence[str] | None) -> tuple[str, ...] | None:
     if annotators is not None and not len(annotators):
         raise InputError("annotators are names of columns, but none was given.")
     return None if annotators is None else tuple(annotators)
+
+
+def _labels(ignore: Sequence[Class] | None) -> tuple[Class, ...]:
+    if isinstance(ignore, str):
+        raise InputError(f"ignore takes a list of labels, such as [{ignore!r}], but the text {ignore!r} was given.")
+    return tuple(ignore or ())
 
 
 def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
@@ -156,4 +171,6 @@ def _with_what_the_file_says(source: Source, ask: Ask) -> Ask:
     if not isinstance(source, Table) or "dissensus" not in source.about or ask.classes is not None:
         return ask
     told = json.loads(source.about["dissensus"])
-    return replace(ask, classes=check_classes(told["classes"]), ordered=told["ordered"] or ask.ordered)
+    return replace(
+        ask, classes=check_classes(kept(told["classes"], ask.ignore)), ordered=told["ordered"] or ask.ordered
+    )

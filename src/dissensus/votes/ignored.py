@@ -1,0 +1,77 @@
+"""Labels that are to be ignored, such as "don't know" or 99: where they stand, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dissensus.base.errors import InputError
+from dissensus.base.words import first, many
+from dissensus.votes.table import Class
+
+
+def without(labels: pl.Series, names: Sequence[Class]) -> tuple[pl.Series, NDArray[np.bool_], list[str]]:
+    """The labels with None for those in ``names``, where these were, and a note that counts them.
+
+    >>> labels, none, notes = without(pl.Series(["yes", "don't know", "no"]), ["don't know"])
+    >>> labels.to_list(), none.tolist(), notes
+    (['yes', None, 'no'], [False, True, False], ['1 answer is no vote: 1 "don\\'t know".'])
+    """
+    if not names:
+        return labels, np.zeros(len(labels), bool), []
+    plain = said(labels)
+    found = {name: (plain == _written(name)).fill_null(False).to_numpy() for name in names}
+    refuse_unused([name for name in names if not found[name].any()], plain)
+    none = np.zeros(len(labels), bool)
+    for rows in found.values():
+        none |= rows
+    counted = [(int(rows.sum()), repr(name)) for name, rows in found.items()]
+    return pl.select(pl.when(pl.Series(~none)).then(labels)).to_series(), none, told(counted)
+
+
+def kept(classes: Sequence[Class], names: Sequence[Class]) -> list[Class]:
+    """The classes that are not to be ignored.
+
+    >>> kept([1, 2, 99], ["99"])
+    [1, 2]
+    """
+    written = {_written(name) for name in names}
+    return [name for name in classes if _written(name) not in written]
+
+
+def said(labels: pl.Series) -> pl.Series:
+    """What each label says, in writing; of a list, the one label in it."""
+    if isinstance(labels.dtype, pl.List):
+        alone = labels.list.len() == 1
+        labels = pl.select(pl.when(alone).then(labels.list.first())).to_series()
+    if labels.dtype.is_float() and (whole := labels.drop_nulls().drop_nans()).round().eq(whole).all():
+        labels = labels.fill_nan(None).cast(pl.Int64, strict=False)  # pandas makes 99.0 of 99 in a column with a gap
+    return labels.cast(pl.String)
+
+
+def refuse_unused(unused: Sequence[Class], labels: pl.Series) -> None:
+    """An error for a name that no label has: it may be written in another way."""
+    if unused:
+        known = first([*map(repr, labels.drop_nulls().unique().sort().to_list())])
+        raise InputError(f"{unused[0]!r} shall be ignored, but no label is that; the labels are {known}.")
+
+
+def told(counted: Sequence[tuple[int, str]]) -> list[str]:
+    """How many answers are no votes, and why.
+
+    >>> told([(3, "rejected"), (1, "skipped")])
+    ['4 answers are no votes: 3 rejected, 1 skipped.']
+    """
+    n = sum(count for count, _ in counted)
+    reasons = ", ".join(f"{count:,} {reason}" for count, reason in counted)
+    return [f"{many(n, 'answer')} {'is no vote' if n == 1 else 'are no votes'}: {reasons}."] if n else []
+
+
+def _written(name: Class) -> str:
+    """A label as Polars writes it."""
+    if isinstance(name, bool):
+        return str(name).lower()
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
