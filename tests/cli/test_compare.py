@@ -352,3 +352,11 @@ def test_a_page_may_be_named_and_is_written_again(run, own_data):
         assert "another page" not in err
         assert "Note: no font of this machine has \U00012000: in figures/*.png boxes stand for such" in err
         assert "Warning" not in err
+
+
+def test_help_names_every_method(run):
+    from dissensus import METHODS
+
+    _, out, _ = run("compare", "--help")
+    shown = "".join(out.replace("│", "").split())
+    assert all(name in shown for name in METHODS)

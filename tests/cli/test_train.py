@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 
 OWN = ("--votes", "labels.csv", "--inputs", "features.npy")
 
@@ -116,3 +117,13 @@ def test_train_makes_one_run(run):
     code, _, err = run("train", "--data", "glyphs", "--votes", "5,10")
     assert code == 2
     assert "train makes one run, with one number of votes an item, but 5,10 was given" in err
+
+
+@pytest.mark.parametrize(("select", "told"), [("0.1", "on the selection items"), ("0", "on the evaluation items")])
+def test_the_scores_of_a_run_say_what_they_are(run, own_data, select, told):
+    code, out, err = run("train", *OWN, "--epochs", 1, "--select", select)
+    assert code == 0, err
+    shown = " ".join(out.split())
+    assert "KL ↓" in shown
+    assert "accuracy ↑" in shown
+    assert told in shown

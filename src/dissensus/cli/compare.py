@@ -45,7 +45,15 @@ def compare(
     inputs: options.Inputs = None,
     texts: options.TextTable = None,
     option: options.Options = None,
-    methods: Annotated[str | None, typer.Option("--methods", metavar="A,B,...", help="Methods to compare.")] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            "--methods",
+            metavar="A,B,...",
+            help="Ways to train on the votes: majority,soft,sls,multipass by default; also label-smoothing, mixup, and "
+            "the controls deterministic-control and shuffled-sls.",
+        ),
+    ] = None,
     seeds: Annotated[
         str | None, typer.Option("--seeds", metavar="N|A,B,...", help="So many seeds, or a list of seeds.")
     ] = None,

@@ -120,6 +120,7 @@ def show_run(run: StoredRun) -> None:
     from dissensus.evaluation import records_of
     from dissensus.metrics import METRICS
     from dissensus.records import Checkpoint
+    from dissensus.report.tables import heading
 
     columns: list[tuple[Checkpoint, bool]] = [("best", False), ("best", True), ("last", False), ("last", True)]
     values = {
@@ -128,12 +129,18 @@ def show_run(run: StoredRun) -> None:
         if record.against == "human"
     }
     rows = [
-        [METRICS[metric].title, *(number(values.get((metric, *column))) for column in columns)]
+        [heading(metric), *(number(values.get((metric, *column))) for column in columns)]
         for metric in METRICS
         if (metric, "best", False) in values
     ]
     head = ["", "best epoch", "tempered", "last epoch", "tempered"]
     show_table(f"{in_words(run)}: run {run.name}", head, rows)
+    chosen, fitted = (
+        ("the selection items", "a temperature fitted to their votes")
+        if "select_target" in run.predictions
+        else ("the evaluation items themselves", "a temperature, which each half takes from the other")
+    )
+    out.print(f"[dim]Best: the epoch with the lowest soft NLL on {chosen}. Tempered: after {fitted}.[/]")
     out.print(f"\nThe run: [bold]{escape(str(run.path))}[/]", soft_wrap=True)
 
 

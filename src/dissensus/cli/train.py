@@ -26,7 +26,9 @@ def train(
     inputs: options.Inputs = None,
     texts: options.TextTable = None,
     option: options.Options = None,
-    method: Annotated[str | None, typer.Option("--method", help="How the votes are delivered.")] = None,
+    method: Annotated[
+        str | None, typer.Option("--method", help="How votes are delivered: multipass, or another one of compare's.")
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0)] = None,
     per_item: options.PerItem = None,
     draw: options.DrawAs = None,
