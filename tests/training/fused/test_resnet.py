@@ -63,6 +63,20 @@ def differences(plain: Learner, ours: Learner) -> dict[str, float]:
     return {name: distance(b, a) for name, a, b in zip(names, plain.momentum, ours.momentum, strict=True)}
 
 
+def goes_on(ours: Learner, other: Learner, kind: str, device: str) -> None:
+    """A learner that is given the state of another one, as from a checkpoint, makes the same next step."""
+    x, y, share, partner = batch(kind, 2 if device == "cpu" else 64, device)
+    rate = torch.tensor(0.1, device=device)
+    with torch.no_grad():
+        for mine, saved in zip(other.tensors(), [tensor.clone() for tensor in ours.tensors()], strict=True):
+            mine.copy_(saved)
+    other.refresh()
+    losses = [learner.step(x, y, rate, share, partner) for learner in (ours, other)]
+    torch.testing.assert_close(*losses, rtol=1e-4, atol=0)
+    for before, after in zip(ours.tensors(), other.tensors(), strict=True):
+        assert distance(after, before) < (1e-4 if device == "cpu" else 0.05)
+
+
 def in_the_interpreter() -> None:
     from dissensus.training.fused import norm, stem, update
 
@@ -84,6 +98,8 @@ def in_the_interpreter() -> None:
             if "running" in name:  # no gradient comes near these
                 torch.testing.assert_close(ours.model.state_dict()[name], value, rtol=1e-4, atol=1e-5, msg=name)
         assert not ours.weights.grad.any()  # type: ignore[attr-defined]
+        if kind == "rows":
+            goes_on(ours, learners("cpu", "tf32", hopper=False, nesterov=True)[1], kind, "cpu")
         fresh = ResNet18((3, 32, 32), 10)
         ours.reset(fresh, ours.prepare)  # type: ignore[attr-defined]
         assert all(torch.equal(a, b) for a, b in zip(ours.model.parameters(), fresh.parameters(), strict=True))
@@ -116,6 +132,18 @@ def test_a_step_in_bf16_is_as_near_to_fp32_as_autocast_is(kind: str, hopper: boo
     assert distance(same, loss) < 0.01
     found, allowed = differences(plain, ours), differences(plain, auto)
     assert all(found[name] < 1.5 * allowed[name] + 0.02 for name in found), (found, allowed)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_a_learner_in_bf16_goes_on_from_the_state_of_another() -> None:
+    from dissensus.training.fused.hopper import usable
+
+    first, second = (learners("cuda", "bf16", usable(torch.device("cuda")))[1] for _ in range(2))
+    x, y, *_ = batch("labels", 64, "cuda")
+    for _ in range(3):
+        first.step(x, y, torch.tensor(0.01, device="cuda"))
+    goes_on(first, second, "labels", "cuda")
 
 
 if __name__ == "__main__":
