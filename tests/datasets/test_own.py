@@ -148,6 +148,20 @@ def test_a_table_as_spreadsheets_write_it_where_commas_are_decimal(votes, tmp_pa
     np.testing.assert_array_equal(own_data(votes, tmp_path / "x.csv").inputs, plain.inputs)
 
 
+@pytest.mark.parametrize("delimiter", ["\t", "|"])
+def test_columns_end_where_the_header_says(votes, tmp_path, delimiter):
+    rows = [("id", "a", "b"), *((name, *row) for name, row in zip(NAMES, FEATURES.tolist(), strict=True))]
+    (tmp_path / "x.csv").write_text("\n".join(delimiter.join(map(str, row)) for row in rows))
+    plain = own_data(votes, write_npz(tmp_path / "x.npz", NAMES, FEATURES))
+    np.testing.assert_array_equal(own_data(votes, tmp_path / "x.csv").inputs, plain.inputs)
+
+
+def test_a_header_that_can_be_cut_in_two_ways_is_told(votes, tmp_path):
+    (tmp_path / "x.csv").write_text("id;a|b\nanna;1|2\n")
+    with pytest.raises(InputError, match=r"x.csv can be cut at ';' or '\|'; write it with one of them alone\.$"):
+        own_data(votes, tmp_path / "x.csv")
+
+
 # -- ids that do not match
 
 

@@ -107,12 +107,14 @@ def _read_table(path: Path, column: str | None) -> tuple[list[str], NDArray[Any]
 def _read_frame(path: Path, column: str | None) -> pl.DataFrame:
     import polars as pl
 
+    from dissensus.votes.source import delimiter_of
+
     try:
         if path.suffix == ".parquet":
             frame = pl.read_parquet(path)
             names = frame.columns
         else:
-            separator = _separator(path)
+            separator = delimiter_of(path)
             names = pl.read_csv(path, separator=separator, n_rows=0).columns
             # ids as they are written: 007 must not become 7
             written = {column or names[0]: pl.String}
@@ -126,15 +128,6 @@ def _read_frame(path: Path, column: str | None) -> pl.DataFrame:
     if column is not None and column not in names:
         raise InputError(f"{path} has no column {column!r} for the ids; its columns are {', '.join(names[:20])}.")
     return frame
-
-
-def _separator(path: Path) -> str:
-    """What stands between columns: tabs in .tsv, else commas, or semicolons where the header has no comma."""
-    if path.suffix == ".tsv":
-        return "\t"
-    with path.open("rb") as file:
-        header = file.readline()
-    return ";" if b";" in header and b"," not in header else ","
 
 
 def _as_features(values: NDArray[Any], ids: list[str], path: Path) -> NDArray[np.float32]:

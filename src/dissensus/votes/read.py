@@ -26,14 +26,15 @@ class Reader:
     read: Callable[[Source, Ask], Votes]
     sources: tuple[type[Source], ...]
     export: bool = False  # known by marks of its own, and so never taken for a plain table
+    counted: bool = False  # how many votes each class has, or the like: no labels that could be ignored
 
 
 READERS = {
     "long": Reader("a row a vote", long.fits, long.read, (Table,)),
     "wide": Reader("a row an item, a column an annotator", wide.fits, wide.read, (Table,)),
-    "counts": Reader("a row an item, a column a class", counts.fits, counts.read, (Table, Arrays)),
+    "counts": Reader("a row an item, a column a class", counts.fits, counts.read, (Table, Arrays), counted=True),
     "nested": Reader("JSON, an entry an item: {item: {annotator: label}}", nested.fits, nested.read, (Document,)),
-    "saved": Reader("written by votes.save", saved.fits, saved.read, (Arrays,), export=True),
+    "saved": Reader("written by votes.save", saved.fits, saved.read, (Arrays,), export=True, counted=True),
     "label-studio": Reader(
         "Label Studio's JSON, JSON-MIN or CSV", label_studio.fits, label_studio.read, (Document, Table), export=True
     ),
@@ -103,7 +104,7 @@ def read_votes(
     if isinstance(opened, Table):
         refuse_padded(opened, ask)
     reader = _choose(opened, ask, layout)
-    if ask.ignore and reader in (READERS["counts"], READERS["saved"]):
+    if ask.ignore and reader.counted:
         raise InputError(
             f"{opened.name} holds votes that are counted ({reader.shape}), so {ask.ignore[0]!r} cannot be "
             "ignored; leave that class out of the file."

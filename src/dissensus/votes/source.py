@@ -285,10 +285,14 @@ def _open_file(path: Path, delimiter: str | None, keyword: str) -> Source:
         raise InputError(f"{path.name} holds nothing but blanks, but a file of votes was expected.")
     if start.startswith((b"{", b"[")):
         return _open_json(path)
-    return TextTable(path, delimiter or _delimiter(path, keyword))
+    return TextTable(path, delimiter or delimiter_of(path, keyword))
 
 
-def _delimiter(path: Path, keyword: str) -> str:
+def delimiter_of(path: Path, keyword: str | None = None) -> str:
+    """What stands between the columns of a text file: what its suffix says, or else the one that cuts its header.
+
+    Where several do, ``keyword`` is what callers have to say it by.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()
@@ -298,8 +302,10 @@ def _delimiter(path: Path, keyword: str) -> str:
     fitting = [delimiter for delimiter in _DELIMITERS if len(next(csv.reader([header], delimiter=delimiter))) > 1]
     by_suffix = _SUFFIX_DELIMITER.get(path.suffix.lower(), ",")
     if len(fitting) > 1 and by_suffix not in fitting:
+        which = "write it with one of them alone." if keyword is None else "say which"
         raise InputError(
-            f"the header of {path.name} can be cut at {' or '.join(map(repr, fitting))}; say which", give=[keyword]
+            f"the header of {path.name} can be cut at {' or '.join(map(repr, fitting))}; {which}",
+            give=[] if keyword is None else [keyword],
         )
     return by_suffix if by_suffix in fitting or not fitting else fitting[0]
 
