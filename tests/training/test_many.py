@@ -140,6 +140,18 @@ def test_runs_take_turns_and_jobs_are_taken_when_there_is_room() -> None:
 
 
 @pytest.mark.usefixtures("together")
+def test_what_a_run_gives_may_bring_another() -> None:
+    """None: not now."""
+    waiting: list[Job | None] = [job(0), None, job(1, epochs=6), None]
+    found, order = side_by_side(iter(lambda: waiting.pop(0) if waiting else None, 0), width=3), []
+    for ended in found:
+        order.append(ended.job.tag)
+        if ended.job.tag == 0:
+            waiting.append(job(2, epochs=1))
+    assert order == [0, 2, 1]
+
+
+@pytest.mark.usefixtures("together")
 def test_an_error_ends_its_own_run_only() -> None:
     def fail() -> nn.Module:
         raise ZeroDivisionError("mine")

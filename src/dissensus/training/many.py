@@ -48,7 +48,7 @@ def fit_many(
 
 
 def side_by_side(
-    jobs: Iterable[Job],
+    jobs: Iterable[Job | None],
     width: int = 4,
     engine: Engine = Engine(),  # noqa: B008 (frozen)
     stop: Callable[[], bool] | None = None,
@@ -56,10 +56,12 @@ def side_by_side(
 ) -> Iterator[Ended]:
     """Carry out jobs, up to ``width`` of them at a time on a GPU, and give each when it is over.
 
-    A job is taken when there is room for it. An error ends the run it happens in, and no other. Where GPU memory runs
-    out, the run that it happened to starts again (from its checkpoint, if it has one) when there is room, fewer go side
-    by side from then on, and ``say`` is told so in a line. So it is where a model cannot be recorded as a CUDA graph:
-    its runs start again without one.
+    A job is taken when there is room for it; None means that there is none now, and as long as others are under way
+    ``jobs`` is asked again, since what they give may bring more.
+
+    An error ends the run it happens in, and no other. Where GPU memory runs out, the run that it happened to starts
+    again (from its checkpoint, if it has one) when there is room, fewer go side by side from then on, and ``say`` is
+    told so in a line. So it is where a model cannot be recorded as a CUDA graph: its runs start again without one.
 
     ``stop`` is asked after every turn. When it says True, no further job is taken, every run under way goes on to the
     end of its epoch, writes its checkpoint, if it has one, and ends with :class:`~dissensus.training.Stopped`.
@@ -100,7 +102,7 @@ class _UnderWay:
 
 
 def _turn_by_turn(
-    jobs: Iterator[Job], width: int, engine: Engine, stop: Callable[[], bool], say: Callable[[str], object]
+    jobs: Iterator[Job | None], width: int, engine: Engine, stop: Callable[[], bool], say: Callable[[str], object]
 ) -> Iterator[Ended]:
     """One thread gives each run its turns."""
     again: deque[Job] = deque()  # those that ran out of memory
