@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from dissensus.datasets import Dataset
-from dissensus.experiment.studies.trial import TrialSetting, setting
+from dissensus.experiment.studies.score import Score
+from dissensus.experiment.studies.together import Whole, together
+from dissensus.experiment.studies.trial import Asked, Making, Trial, TrialSetting, setting
+from dissensus.training import many
 from dissensus.votes import Votes
 
 
@@ -16,6 +20,51 @@ class Small:
 
     data: Dataset
     how: TrialSetting
+
+
+class Alone(Whole):
+    """Remembers its scores."""
+
+    rows: list[Score]
+
+    def begun(self) -> None:
+        pass
+
+    def over(self, rows: list[Score]) -> None:
+        self.rows = rows
+
+    def failed(self, error: Exception) -> None:
+        pass
+
+
+def make_scores(*makings: Making) -> list[Score]:
+    whole = Alone(makings)
+    together([whole])
+    return whole.rows
+
+
+def make_trials(asked: Sequence[Asked]) -> list[Trial]:
+    said: list[Trial] = []
+    make_scores(Making(asked, lambda trials: said.extend(trials) or []))
+    return said
+
+
+@pytest.fixture(scope="session")
+def scores_of() -> Callable[..., list[Score]]:
+    """The scores of makings, one after the other."""
+    return make_scores
+
+
+@pytest.fixture(scope="session")
+def trials() -> Callable[[Sequence[Asked]], list[Trial]]:
+    """What trainings say that are asked for together, in the order of asking."""
+    return make_trials
+
+
+@pytest.fixture
+def beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let trainings on a CPU go side by side, as if it were a GPU."""
+    monkeypatch.setattr(many, "has_room", lambda under_way, width: len(under_way) < width)
 
 
 @pytest.fixture(scope="session")

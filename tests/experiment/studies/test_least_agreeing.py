@@ -55,8 +55,8 @@ def test_annotators_must_be_known(small):
         study.agreement(small.data.votes)
 
 
-def test_every_arm_is_judged_by_everybody_and_by_those_kept(named, small):
-    rows = [row for seed in (0, 1) for row in study.least_agreeing(named, seed, small.how)]
+def test_every_arm_is_judged_by_everybody_and_by_those_kept(named, small, scores_of):
+    rows = scores_of(*(study.least_agreeing(named, seed, small.how) for seed in (0, 1)))
     assert len(rows) == 2 * 3 * 2 * 2 * 4
     told = study.STUDY.verdicts(study.STUDY.judge(rows))
     assert len(told) == 3 + 2 + 2

@@ -4,9 +4,9 @@ from dissensus.experiment.studies import real_sparsity as study
 from dissensus.experiment.studies.score import Score
 
 
-def test_every_arm_is_trained_and_judged_by_the_hundred(small):
+def test_every_arm_is_trained_and_judged_by_the_hundred(small, scores_of):
     original = small.data.votes.subsample(5, seed=9).take(np.arange(90)[::-1])  # in another order
-    rows = [row for seed in (0, 1) for row in study.real_sparsity(small.data, original, seed, small.how)]
+    rows = scores_of(*(study.real_sparsity(small.data, original, seed, small.how) for seed in (0, 1)))
     arms = {(row.condition, row.method) for row in rows}
     assert len(arms) == 3 * 4 + 2 + 3
     trained = [row for row in rows if row.method != study.ALONE]
@@ -16,9 +16,9 @@ def test_every_arm_is_trained_and_judged_by_the_hundred(small):
     assert study.STUDY.verdicts(study.STUDY.judge(rows))
 
 
-def test_original_votes_are_brought_into_the_order_of_the_items(small):
+def test_original_votes_are_brought_into_the_order_of_the_items(small, scores_of):
     shuffled = small.data.votes.take(np.random.default_rng(0).permutation(90))
-    rows = study.real_sparsity(small.data, shuffled, 0, small.how)
+    rows = scores_of(study.real_sparsity(small.data, shuffled, 0, small.how))
     kl = {
         (row.condition, row.method): row.values["kl"] for row in rows if row.checkpoint == "last" and not row.tempered
     }

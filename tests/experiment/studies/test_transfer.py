@@ -9,7 +9,7 @@ from dissensus.datasets import Dataset, Texts
 from dissensus.experiment.parts import parts
 from dissensus.experiment.studies import transfer as study
 from dissensus.experiment.studies.score import Score
-from dissensus.experiment.studies.trial import SELECT, TEST, Asked, setting, trials
+from dissensus.experiment.studies.trial import SELECT, TEST, After, Asked, setting
 from dissensus.models import MLP
 from dissensus.votes import Votes
 
@@ -25,8 +25,8 @@ def other(small):
     return replace(data, name="other", inputs=moved, votes=data.votes.resample(2, seed=4))
 
 
-def test_two_trainings_for_every_start(small, other):
-    rows = [row for seed in (0, 1) for row in study.transfer(small.data, other, seed, small.how)]
+def test_two_trainings_for_every_start(small, other, scores_of):
+    rows = scores_of(*(study.transfer(small.data, other, seed, small.how) for seed in (0, 1)))
     found = {(row.method, row.condition) for row in rows}
     assert found == {
         ("soft", "after 0 epochs"), ("majority", "after 0 epochs"),
@@ -36,10 +36,11 @@ def test_two_trainings_for_every_start(small, other):
     assert told.startswith("small to other: after 10 epochs of majority labels, uncertainty ")
 
 
-def test_before_a_second_training_a_model_says_what_the_first_one_taught(small):
+def test_before_a_second_training_a_model_says_what_the_first_one_taught(small, trials):
     """Carried over to its own data set, an untrained model predicts as the best epoch of the first training did."""
     here = replace(small.how, recipe=replace(small.how.recipe, **study.scale(small.data, 0)))
-    (first,) = trials([Asked(small.data, small.data.votes, "soft", 0, here)])
+    asked = Asked(small.data, small.data.votes, "soft", 0, here)
+    first, _ = trials([asked, replace(asked, after=After(0, lambda said: small.how.make(small.data)))])
     make = study.carried(small.how.make(small.data), first.state, head=True)
     said = study.untrained(small.data, study.one_vote(small.data.votes, 0), 0, here, make)
     np.testing.assert_allclose(said.logits["last"], first.logits["best"], rtol=1e-5, atol=1e-6)
@@ -75,10 +76,10 @@ def texts(name, items, classes, pairs):
     return Dataset(name, Texts(sentences(), sentences() if pairs else None), votes)
 
 
-def test_a_whole_encoder_is_carried_on_to_other_classes(tiny_encoder):
+def test_a_whole_encoder_is_carried_on_to_other_classes(tiny_encoder, scores_of):
     nli, abuse = texts("nli", 60, ("e", "n", "c"), True), texts("abuse", 60, (0, 1), False)
     how = setting(nli, "fine-tuned", str(tiny_encoder), epochs=2, precision="fp32")
-    rows = study.transfer(nli, abuse, 0, how)
+    rows = scores_of(study.transfer(nli, abuse, 0, how))
     assert {(row.method, row.condition) for row in rows} == {
         (before, f"after {epochs} epochs") for before in study.BEFORE for epochs in (1, 2)
     }

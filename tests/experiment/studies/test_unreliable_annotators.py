@@ -16,8 +16,8 @@ def test_one_answer_or_many():
     np.testing.assert_array_equal(kinds["agreed"], [[1, 0], [1, 0]])
 
 
-def test_every_arm_is_judged_by_the_truth(small):
-    rows = [row for seed in (0, 1) for row in study.unreliable_annotators(small.data, seed, small.how)]
+def test_every_arm_is_judged_by_the_truth(small, scores_of):
+    rows = scores_of(*(study.unreliable_annotators(small.data, seed, small.how) for seed in (0, 1)))
     assert len(rows) == 2 * 2 * 2 * 3 * 4
     agreed = next(row for row in rows if row.condition == "agreed, reliable")
     assert np.isnan(agreed.values["entropy_correlation"])
@@ -27,8 +27,8 @@ def test_every_arm_is_judged_by_the_truth(small):
     assert "S2" not in told[3]  # one answer has no entropy
 
 
-def test_noise_shows(small):
-    rows = [row for seed in range(3) for row in study.unreliable_annotators(small.data, seed, small.how)]
+def test_noise_shows(small, scores_of):
+    rows = scores_of(*(study.unreliable_annotators(small.data, seed, small.how) for seed in range(3)))
     kl = {
         pool: np.mean([row.values["kl"] for row in rows if row.condition == f"agreed, {pool}" and row.method == "soft"])
         for pool in study.POOLS

@@ -18,7 +18,7 @@ from dissensus.experiment.studies import (
     transfer,
     unreliable_annotators,
 )
-from dissensus.experiment.studies.carry_out import carry_out, carry_out_all
+from dissensus.experiment.studies.carry_out import Made, carry_out
 from dissensus.experiment.studies.study import FOLDER, SEEDS, Given, Studied, Study
 
 TRAINED = (
@@ -31,7 +31,7 @@ TRAINED = (
 FINE_TUNED = tuple(replace(study, name=f"{study.name}-fine-tuned", model="fine-tuned") for study in TRAINED)
 STUDIES: dict[str, Study] = {study.name: study for study in (coverage.STUDY, *TRAINED, *FINE_TUNED)}
 
-__all__ = ["FOLDER", "SEEDS", "STUDIES", "Given", "Studied", "Study", "carry_out", "carry_out_all", "studies_of"]
+__all__ = ["FOLDER", "SEEDS", "STUDIES", "Given", "Made", "Studied", "Study", "carry_out", "studies_of"]
 
 
 def studies_of(paper: str) -> Mapping[str, Study]:

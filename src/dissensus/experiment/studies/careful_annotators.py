@@ -42,13 +42,13 @@ from dissensus.experiment.studies.fewer_votes import as_many
 from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import Asked, People, TrialSetting, measured, setting, trials
+from dissensus.experiment.studies.trial import Asked, Making, People, Trial, TrialSetting, measured, setting
 from dissensus.experiment.studies.votes_alone import ALONE, alone_in_words, contrasts_alone, told_alone, votes_alone
 
 CONDITIONS = ("careful", "as many", "hundred")
 
 
-def careful_annotators(careful: Dataset, crowd: Dataset, seed: int, how: TrialSetting) -> list[Score]:
+def careful_annotators(careful: Dataset, crowd: Dataset, seed: int, how: TrialSetting) -> Making:
     """The same items twice, with the votes of a few careful annotators and with those of a crowd."""
     crowd = how.see(crowd)
     few = careful.votes.align(crowd.votes.items)
@@ -56,21 +56,24 @@ def careful_annotators(careful: Dataset, crowd: Dataset, seed: int, how: TrialSe
     drawn = as_many(crowd.votes, few.votes_per_item, seed=seed)
     given = dict(zip(CONDITIONS, (few, drawn, crowd.votes), strict=True))
     arms = list(product(CONDITIONS, METHODS))
-    said = trials([Asked(crowd, given[condition], method, seed, how) for condition, method in arms])
-    rows = []
-    for (condition, method), one in zip(arms, said, strict=True):
-        for people in judges:
-            rows += measured(one, people, data=careful.name, condition=condition, method=method, seed=seed)
-    for condition, votes in (("careful", few), ("as many", drawn)):
-        rows.append(votes_alone(votes, crowd, drawn, condition, seed, careful.name))
-    return rows
+
+    def scores(said: Sequence[Trial]) -> list[Score]:
+        rows = []
+        for (condition, method), one in zip(arms, said, strict=True):
+            for people in judges:
+                rows += measured(one, people, data=careful.name, condition=condition, method=method, seed=seed)
+        for condition, votes in (("careful", few), ("as many", drawn)):
+            rows.append(votes_alone(votes, crowd, drawn, condition, seed, careful.name))
+        return rows
+
+    return Making([Asked(crowd, given[condition], method, seed, how) for condition, method in arms], scores)
 
 
 def make(given: Given) -> OneSeed:
     """VariErrNLI and ChaosNLI."""
     careful, crowd = experts_and_crowd()
     how = setting(crowd, given.model)
-    return lambda seed: careful_annotators(careful, crowd, seed, how)
+    return lambda seed: [careful_annotators(careful, crowd, seed, how)]
 
 
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:

@@ -1,14 +1,19 @@
-"""Making what is left of studies: seed by seed, each kept when it is done."""
+"""Making what is left of studies: each seed is kept when it is done."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from dissensus.base.errors import InputError
+from dissensus.base.words import many
+from dissensus.experiment.studies.score import Score
 from dissensus.experiment.studies.study import SEEDS, Given, Study
+from dissensus.experiment.studies.together import Whole, together
+from dissensus.experiment.studies.trial import Making
 from dissensus.records import StoredRun
 
 Say = Callable[[str], object]
@@ -22,58 +27,93 @@ class Made:
     left: int
 
 
-def carry_out_all(
+def carry_out(
     studies: Collection[Study],
-    runs: Callable[[], Iterable[StoredRun]],
     folder: str | os.PathLike[str],
     command: str,
     seeds: Collection[int] = SEEDS,
     *,
+    runs: Callable[[], Iterable[StoredRun]] = tuple,
+    width: int = 4,
     say: Say = lambda line: None,
     end: float | None = None,
 ) -> Made:
-    """One study after the other, each with its own model; ``runs`` are those of the paper that are there."""
-    before = sum(len(study.left(folder, seeds)) for study in studies)
-    left = (carry_out(study, Given(study.model, runs), folder, command, seeds, say=say, end=end) for study in studies)
-    return Made(before, sum(map(len, left)))
-
-
-def carry_out(
-    study: Study,
-    given: Given,
-    folder: str | os.PathLike[str],
-    command: str,
-    seeds: Iterable[int] = SEEDS,
-    *,
-    say: Say = lambda line: None,
-    end: float | None = None,
-) -> list[int]:
     """Make the seeds that are not in ``folder`` yet; killed, it can be called again.
 
-    None is begun that would not be done by ``end``, by the monotonic clock, if it took as long as the longest so far.
-    Returns the seeds that are left.
+    On a GPU ``width`` trainings go side by side, also those of several seeds, and of studies with the same model. None
+    is begun that would not be done by ``end`` (:func:`~dissensus.experiment.studies.together.together`). ``runs`` are
+    those of the paper that are there, for studies that train nothing.
     """
-    left = study.left(folder, seeds)
-    if not left or (end is not None and time.monotonic() >= end):
-        return left
-    if study.model == "fine-tuned":
-        _need_gpu(study)
-    one_seed, longest = study.make(given), 0.0
-    while left and (end is None or time.monotonic() + longest < end):
-        began = time.monotonic()
-        rows = one_seed(left[0])
+    here = _Here(folder, command, runs, say, {study.name: study.left(folder, seeds) for study in studies})
+    before = here.left()
+    for model, several in groupby(studies, key=lambda study: study.model):
+        waiting = [study for study in several if here.seeds[study.name]]
+        if not waiting or (end is not None and time.monotonic() >= end):
+            continue
+        if model == "fine-tuned":
+            _need_gpu(waiting[0])
+        together(_seeds(waiting, here, width), width, say=say, end=end)
+    return Made(before, here.left())
+
+
+@dataclass(frozen=True)
+class _Here:
+    """Where scores go, what they are made from, and which seeds are left."""
+
+    folder: str | os.PathLike[str]
+    command: str
+    runs: Callable[[], Iterable[StoredRun]]
+    say: Say
+    seeds: dict[str, list[int]]  # by study
+
+    def left(self) -> int:
+        return sum(map(len, self.seeds.values()))
+
+
+def _seeds(studies: Sequence[Study], here: _Here, width: int) -> Iterator[_Seed]:
+    """The data of a study are read when its first seed is looked at."""
+    for study in studies:
+        one_seed = study.make(Given(study.model, here.runs))
+        for seed in tuple(here.seeds[study.name]):
+            yield _Seed(study, seed, one_seed(seed), here, width)
+
+
+class _Seed(Whole):
+    """A seed of a study."""
+
+    def __init__(self, study: Study, seed: int, makings: Sequence[Making], here: _Here, width: int) -> None:
+        super().__init__(makings)
+        self.study, self.seed, self.here, self.width = study, seed, here, width
+
+    def begun(self) -> None:
+        if self.trainings:
+            beside = f", up to {self.width} side by side" if self.width > 1 and _on_gpu() else ""
+            self.here.say(
+                f"{self.study.name}: seed {self.seed} begins, {many(len(self.trainings), 'training')}{beside}"
+            )
+
+    def over(self, rows: list[Score]) -> None:
+        left = self.here.seeds[self.study.name]
         if rows:
-            study.keep(rows, folder, command)
-        longest = max(longest, time.monotonic() - began)
-        say(f"{study.name}: seed {left.pop(0)} is done, {len(left)} left")
-    return left
+            self.study.keep(rows, self.here.folder, self.here.command)
+        left.remove(self.seed)
+        self.here.say(f"{self.study.name}: seed {self.seed} is done, {len(left)} left")
+
+    def failed(self, error: Exception) -> None:
+        self.here.say(
+            f"{self.study.name}: seed {self.seed} failed; no other is begun, and those under way are finished"
+        )
 
 
 def _need_gpu(study: Study) -> None:
-    from dissensus.experiment.machine import device
-
-    if device() == "cpu":
+    if not _on_gpu():
         raise InputError(
             f"{study.name} trains whole encoders, which needs a CUDA GPU, and this machine has none. "
             f"With a frozen encoder it needs none: --only {study.name.removesuffix('-fine-tuned')}"
         )
+
+
+def _on_gpu() -> bool:
+    from dissensus.experiment import machine
+
+    return machine.device() == "cuda"

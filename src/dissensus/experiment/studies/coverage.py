@@ -22,6 +22,7 @@ from dissensus.evaluation import human_shares, plain_probs, tempered_probs
 from dissensus.experiment.studies.finding import BEYOND_CLASS, Contrast, Finding, class_doubt, in_words
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
+from dissensus.experiment.studies.trial import Making
 from dissensus.metrics import accuracy, excess_aurc, risk_coverage, soft_risk_coverage
 from dissensus.records import CHECKPOINTS, StoredRun
 
@@ -41,7 +42,7 @@ def make(given: Given) -> OneSeed:
     by_seed: dict[int, list[StoredRun]] = {}
     for run in given.runs():
         by_seed.setdefault(run.plan["seeds"]["split"], []).append(run)
-    return lambda seed: coverage(by_seed.get(seed, []))
+    return lambda seed: [Making((), lambda said: coverage(by_seed.get(seed, [])))]
 
 
 def _rows(run: StoredRun) -> Iterator[Score]:

@@ -42,7 +42,17 @@ from dissensus.experiment.studies.claims import claims_told, s1_in_words
 from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import SELECT, TEST, Asked, People, TrialSetting, measured, setting, trials
+from dissensus.experiment.studies.trial import (
+    SELECT,
+    TEST,
+    Asked,
+    Making,
+    People,
+    Trial,
+    TrialSetting,
+    measured,
+    setting,
+)
 from dissensus.votes import Votes
 from dissensus.votes.table import offsets_of
 
@@ -98,7 +108,7 @@ def first_of(votes: Votes, order: NDArray[np.int64], share: float = SHARE) -> ND
     return order[: max(1, int((np.cumsum(cast) <= share * votes.n_votes).sum()))]
 
 
-def least_agreeing(data: Dataset, seed: int, how: TrialSetting) -> list[Score]:
+def least_agreeing(data: Dataset, seed: int, how: TrialSetting) -> Making:
     """Data whose votes say who cast them."""
     data = how.see(data)
     votes, split = data.votes, parts(data, TEST, SELECT, seed)
@@ -108,18 +118,21 @@ def least_agreeing(data: Dataset, seed: int, how: TrialSetting) -> list[Score]:
     given = dict(zip(CONDITIONS, (votes, without(votes, least), without(votes, random)), strict=True))
     judges = [People.of(name, data, by) for name, by in zip(JUDGES, (votes, given["least agreeing"]), strict=True)]
     arms = list(product(CONDITIONS, METHODS))
-    said = trials([Asked(data, given[condition], method, seed, how) for condition, method in arms])
-    rows = []
-    for (condition, method), one in zip(arms, said, strict=True):
-        for people in judges:
-            rows += measured(one, people, data=data.name, condition=condition, method=method, seed=seed)
-    return rows
+
+    def scores(said: Sequence[Trial]) -> list[Score]:
+        rows = []
+        for (condition, method), one in zip(arms, said, strict=True):
+            for people in judges:
+                rows += measured(one, people, data=data.name, condition=condition, method=method, seed=seed)
+        return rows
+
+    return Making([Asked(data, given[condition], method, seed, how) for condition, method in arms], scores)
 
 
 def make(given: Given) -> OneSeed:
     """The three sets of texts whose annotators are known."""
     sets = [(data := load(name), setting(data, given.model)) for name in NAMES]
-    return lambda seed: [row for data, how in sets for row in least_agreeing(data, seed, how)]
+    return lambda seed: [least_agreeing(data, seed, how) for data, how in sets]
 
 
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:

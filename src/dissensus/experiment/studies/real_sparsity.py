@@ -45,7 +45,7 @@ from dissensus.experiment.studies.finding import (
 )
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import Asked, People, TrialSetting, measured, setting, trials
+from dissensus.experiment.studies.trial import Asked, Making, People, Trial, TrialSetting, measured, setting
 from dissensus.experiment.studies.votes_alone import ALONE, alone_in_words, contrasts_alone, told_alone, votes_alone
 from dissensus.votes import Votes
 
@@ -54,7 +54,7 @@ METHODS = ("soft", "majority", "sls", "multipass")
 FEW = ("original", "simulated", "three agree")
 
 
-def real_sparsity(data: Dataset, original: Votes, seed: int, how: TrialSetting) -> list[Score]:
+def real_sparsity(data: Dataset, original: Votes, seed: int, how: TrialSetting) -> Making:
     """``data`` with many votes an item, and the few ``original`` ones on the same items."""
     data = how.see(data)
     judges = People.of("hundred", data)
@@ -65,20 +65,23 @@ def real_sparsity(data: Dataset, original: Votes, seed: int, how: TrialSetting) 
         "hundred": data.votes,
     }
     arms = [(condition, method) for condition in given for method in (METHODS if condition in FEW else METHODS[:2])]
-    said = trials([Asked(data, given[condition], method, seed, how) for condition, method in arms])
-    rows = []
-    for (condition, method), one in zip(arms, said, strict=True):
-        rows += measured(one, judges, data=data.name, condition=condition, method=method, seed=seed)
-    for condition in FEW:
-        drawn = given["simulated" if condition == "original" else condition]
-        rows.append(votes_alone(given[condition], data, drawn, condition, seed, data.name))
-    return rows
+
+    def scores(said: Sequence[Trial]) -> list[Score]:
+        rows = []
+        for (condition, method), one in zip(arms, said, strict=True):
+            rows += measured(one, judges, data=data.name, condition=condition, method=method, seed=seed)
+        for condition in FEW:
+            drawn = given["simulated" if condition == "original" else condition]
+            rows.append(votes_alone(given[condition], data, drawn, condition, seed, data.name))
+        return rows
+
+    return Making([Asked(data, given[condition], method, seed, how) for condition, method in arms], scores)
 
 
 def make(given: Given) -> OneSeed:
     """Both parts of ChaosNLI that have original votes."""
     sets = [(data := load(name), load(name, votes="original").votes, setting(data, given.model)) for name in NAMES]
-    return lambda seed: [row for data, votes, how in sets for row in real_sparsity(data, votes, seed, how)]
+    return lambda seed: [real_sparsity(data, votes, seed, how) for data, votes, how in sets]
 
 
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:

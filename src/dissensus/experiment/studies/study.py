@@ -18,11 +18,12 @@ from dissensus.base.files import written_whole
 from dissensus.experiment.about import commit
 from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, decide, write_findings
 from dissensus.experiment.studies.score import Score, Scores, joined, read_scores, write_scores
+from dissensus.experiment.studies.trial import Making
 from dissensus.records import StoredRun
 
 SEEDS = range(10)
 FOLDER = "studies"  # of results, where scores and tables lie
-OneSeed = Callable[[int], list[Score]]
+OneSeed = Callable[[int], Sequence[Making]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Study:
 
     name: str
     question: str
-    make: Callable[[Given], OneSeed]  # reads the data, and gives what makes the scores of a seed
+    make: Callable[[Given], OneSeed]  # reads the data, and says what is to be made for a seed
     contrasts: Callable[[Scores, str], Iterable[Contrast]]  # every comparison that the rule needs, of a metric
     told: Callable[[str, Sequence[Finding]], Iterable[str]]  # the rule's sentences on a data set
     plain: Callable[[Sequence[Finding]], Iterable[str]]  # what was found, in plain words
@@ -83,14 +84,17 @@ class Study:
         return [seed for seed in seeds if seed not in there]
 
     def keep(self, rows: Sequence[Score], folder: str | os.PathLike[str], command: str) -> None:
-        """Add scores to those that lie there, and say how they were made."""
+        """Add scores to those that lie there, and say how they were made.
+
+        That comes first: killed in between, the seed counts as left, and is made again.
+        """
         path, here = self._scores(folder), Path(folder) / f"{self.name}-made.json"
-        write_scores(path, joined(read_scores(path) if path.exists() else [], rows))
         how = {"command": command, "dissensus": dissensus.__version__, "commit": commit(), "machine": _machine()}
         makings = added((made_of(here) or {}).get("made", []), sorted({row.seed for row in rows}), how)
         content = {"study": self.name, "question": self.question, "made": makings}
         with written_whole(here) as part:
             part.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+        write_scores(path, joined(read_scores(path) if path.exists() else [], rows))
 
     def read(self, folder: str | os.PathLike[str]) -> Studied | None:
         """What the scores in a folder say; None where there are none."""

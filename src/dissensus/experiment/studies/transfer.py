@@ -43,13 +43,14 @@ from dissensus.experiment.studies.study import Given, OneSeed, Study
 from dissensus.experiment.studies.trial import (
     SELECT,
     TEST,
+    After,
     Asked,
+    Making,
     People,
     Trial,
     TrialSetting,
     measured,
     setting,
-    trials,
 )
 from dissensus.targets import majority
 from dissensus.votes import Votes
@@ -63,32 +64,38 @@ FIRST = ("soft", "majority")
 BEFORE = (*FIRST, "none")
 
 
-def transfer(first: Dataset, second: Dataset, seed: int, how: TrialSetting) -> list[Score]:
+def transfer(first: Dataset, second: Dataset, seed: int, how: TrialSetting) -> Making:
     """Two trainings, one after the other, for every first training and length of the second."""
     first, second = how.see(first), how.see(second)
     same = first.votes.classes == second.votes.classes
     name, judges = f"{first.name} to {second.name}", People.of("votes", second)
     here = replace(how, recipe=replace(how.recipe, **scale(first, seed)))
     labels = one_vote(second.votes, seed)
-    makes = {before: how.make(second) for before in BEFORE}
-    learnt = trials([Asked(first, first.votes, before, seed, here) for before in FIRST])
-    for before, said in zip(FIRST, learnt, strict=True):
-        makes[before] = carried(makes[before], said.state, head=same)
     lengths = (0, max(1, how.recipe.epochs // 10), how.recipe.epochs)
     arms = [(before, epochs) for before in BEFORE for epochs in lengths]
     longer = {epochs: replace(here, recipe=replace(here.recipe, epochs=epochs)) for epochs in lengths[1:]}
-    second_trainings = [
-        Asked(second, labels, "majority", seed, longer[epochs], make=makes[before]) for before, epochs in arms if epochs
-    ]
-    trained = iter(trials(second_trainings))
-    rows = []
+
+    def begun(said: Trial) -> Callable[[], nn.Module]:
+        return carried(how.make(second), said.state, head=same)
+
+    asked = [Asked(first, first.votes, before, seed, here) for before in FIRST]
+    after = {before: After(number, begun) for number, before in enumerate(FIRST)}
     for before, epochs in arms:
-        if not epochs and (before == "none" or not same):
-            continue  # a fresh head knows nothing
-        said = next(trained) if epochs else untrained(second, labels, seed, here, makes[before])
-        place = {"data": name, "condition": f"after {epochs} epochs", "method": before, "seed": seed}
-        rows += measured(said, judges, **place)
-    return rows
+        if epochs:
+            asked.append(Asked(second, labels, "majority", seed, longer[epochs], after=after.get(before)))
+
+    def scores(said: Sequence[Trial]) -> list[Score]:
+        learnt, trained = dict(zip(FIRST, said, strict=False)), iter(said[len(FIRST) :])
+        rows = []
+        for before, epochs in arms:
+            if not epochs and (before == "none" or not same):
+                continue  # a fresh head knows nothing
+            one = next(trained) if epochs else untrained(second, labels, seed, here, begun(learnt[before]))
+            place = {"data": name, "condition": f"after {epochs} epochs", "method": before, "seed": seed}
+            rows += measured(one, judges, **place)
+        return rows
+
+    return Making(asked, scores)
 
 
 def one_vote(votes: Votes, seed: int) -> Votes:
@@ -159,7 +166,7 @@ def make(given: Given) -> OneSeed:
     pairs = PAIRS if given.model == "frozen" else (*PAIRS, FURTHER)
     sets = {name: load(name) for name in dict.fromkeys(name for pair in pairs for name in pair)}
     ways = [(sets[one], sets[other], setting(sets[one], given.model)) for one, other in pairs]
-    return lambda seed: [row for first, second, how in ways for row in transfer(first, second, seed, how)]
+    return lambda seed: [transfer(first, second, seed, how) for first, second, how in ways]
 
 
 def _contrasts(scores: Scores, metric: str) -> Iterator[Contrast]:

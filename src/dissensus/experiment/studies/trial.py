@@ -95,7 +95,7 @@ class Trial:
     logits: Mapping[str, NDArray[np.floating]]  # by checkpoint
     select_logits: Mapping[str, NDArray[np.floating]]
     select_target: Simplex
-    state: Mapping[str, Any]  # the weights of the best epoch
+    state: Mapping[str, Any]  # the weights of the best epoch, where another training begins with them
 
     def probs(self, checkpoint: str, tempered: bool) -> Simplex:
         """Probabilities of the evaluation items; a temperature is fitted to the votes of the selection items."""
@@ -127,11 +127,19 @@ class People:
 
 
 @dataclass(frozen=True)
+class After:
+    """A training that has to be over first, and a factory of models that begin where it ended."""
+
+    number: int  # its place among those that are asked for together
+    carry: Callable[[Trial], Callable[[], nn.Module]]
+
+
+@dataclass(frozen=True)
 class Asked:
     """A training that is to be made: on ``votes`` of the data's training items, to predict its evaluation items.
 
     The split follows from the data and the seed alone, so that all arms of a seed share it. Items without a vote do
-    not train. ``make`` is a factory of models that do not begin afresh.
+    not train. The model begins afresh, or ``after`` another training.
     """
 
     data: Dataset
@@ -140,11 +148,18 @@ class Asked:
     seed: int
     how: TrialSetting
     target: str = "shares"
-    make: Callable[[], nn.Module] | None = None
+    after: After | None = None
 
     @cached_property
     def split(self) -> Parts:
         return parts(self.data, TEST, SELECT, self.seed)
+
+    @cached_property
+    def work(self) -> float:
+        """How long it takes, in a unit that all trainings of a model share: items, of texts tokens, times epochs."""
+        train = self.data.array[self.with_votes(self.split.train)]
+        once = int((train[:, 1] >= 0).sum()) if train.ndim == 3 else len(train)
+        return float(once * self.how.recipe.epochs)
 
     def with_votes(self, part: Positions) -> Positions:
         return part[self.votes.votes_per_item[part] > 0]
@@ -153,13 +168,14 @@ class Asked:
         """What is said of the selection items, by the votes that train."""
         return self.votes.take(self.with_votes(self.split.select)).frequencies()
 
-    def job(self) -> Job:
+    def job(self, before: Trial | None = None) -> Job:
+        """The training itself; ``before`` is the one that it comes after."""
         from dissensus.training import Job
 
         split, arm = self.split, METHODS[self.method]
         train, select = self.with_votes(split.train), self.with_votes(split.select)
         return Job(
-            self.make or self.how.make(self.data),
+            self.how.make(self.data) if self.after is None or before is None else self.after.carry(before),
             self.data.array[train],
             DELIVERIES[arm.delivery](aim_of(self.votes.take(train), self.target), seed=self.seed),
             replace(self.how.recipe, **arm.recipe),
@@ -169,17 +185,12 @@ class Asked:
         )
 
 
-def trials(asked: Sequence[Asked]) -> list[Trial]:
-    """Train what is asked for, in this order; on a GPU side by side."""
-    from dissensus.experiment.machine import one_thread
-    from dissensus.training import side_by_side
+@dataclass(frozen=True)
+class Making:
+    """Trainings of a seed, and the scores that follow from what they say, in the order of asking."""
 
-    said: dict[int, Trial] = {}
-    with one_thread():
-        for ended in side_by_side(replace(one.job(), tag=number) for number, one in enumerate(asked)):
-            one = asked[ended.job.tag]
-            said[ended.job.tag] = _trial(one.split, ended.result(), one.chosen_by())
-    return [said[number] for number in range(len(asked))]
+    asked: Sequence[Asked]
+    scores: Callable[[Sequence[Trial]], list[Score]]
 
 
 def measured(said: Trial, people: People, **place: Any) -> list[Score]:
@@ -206,16 +217,17 @@ def measured(said: Trial, people: People, **place: Any) -> list[Score]:
     return rows
 
 
-def _trial(split: Parts, fitted: Fitted, target: Simplex) -> Trial:
+def trial_of(asked: Asked, fitted: Fitted, weights: bool) -> Trial:
+    """What came of a training; with its ``weights`` where another begins with them."""
     assert fitted.best is not None
     assert fitted.last is not None
     assert fitted.select_best is not None
     assert fitted.select_last is not None
     assert fitted.best_state is not None
     return Trial(
-        split,
+        asked.split,
         {"best": fitted.best.logits, "last": fitted.last.logits},
         {"best": fitted.select_best.logits, "last": fitted.select_last.logits},
-        target,
-        {name: value.cpu() for name, value in fitted.best_state.items()},  # a GPU has room for those under way
+        asked.chosen_by(),
+        {name: value.cpu() for name, value in fitted.best_state.items()} if weights else {},  # off the GPU
     )

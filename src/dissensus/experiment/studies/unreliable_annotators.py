@@ -41,7 +41,7 @@ from dissensus.experiment.studies.claims import claims_told, s1_in_words
 from dissensus.experiment.studies.finding import Contrast, Finding, by_place, in_words, shares_doubt
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
-from dissensus.experiment.studies.trial import Asked, People, TrialSetting, measured, setting, trials
+from dissensus.experiment.studies.trial import Asked, Making, People, Trial, TrialSetting, measured, setting
 from dissensus.votes.synthetic import Annotator, annotate, noisy, reliable
 
 NAMES = ("chaosnli-snli", "md-agreement")
@@ -52,7 +52,7 @@ VOTES, ANNOTATORS = 5, 20
 MOST = 3_000  # items
 
 
-def unreliable_annotators(data: Dataset, seed: int, how: TrialSetting) -> list[Score]:
+def unreliable_annotators(data: Dataset, seed: int, how: TrialSetting) -> Making:
     """What the votes on ``data`` say is taken for the truth, on which synthetic annotators vote.
 
     Of a large data set 3,000 items are used, which take minutes.
@@ -64,11 +64,15 @@ def unreliable_annotators(data: Dataset, seed: int, how: TrialSetting) -> list[S
         votes = annotate(truth, annotators, VOTES, seed, classes=data.votes.classes, items=data.votes.items)
         for arm, (method, target) in TRAINED.items():
             asked[kind, name, arm] = Asked(data, votes, method, seed, how, target)
-    rows = []
-    for (kind, name, arm), said in zip(asked, trials(list(asked.values())), strict=True):
-        place = {"data": data.name, "condition": f"{kind}, {name}", "method": arm, "seed": seed}
-        rows += measured(said, People.true("truth", known[kind]), **place)
-    return rows
+
+    def scores(said: Sequence[Trial]) -> list[Score]:
+        rows = []
+        for (kind, name, arm), one in zip(asked, said, strict=True):
+            place = {"data": data.name, "condition": f"{kind}, {name}", "method": arm, "seed": seed}
+            rows += measured(one, People.true("truth", known[kind]), **place)
+        return rows
+
+    return Making(list(asked.values()), scores)
 
 
 def truths(human: Simplex) -> dict[str, Simplex]:
@@ -86,7 +90,7 @@ def pools(n_classes: int) -> dict[str, list[Annotator]]:
 def make(given: Given) -> OneSeed:
     """A hundred votes an item on three classes, and five on two."""
     sets = [(data := load(name), setting(data, given.model)) for name in NAMES]
-    return lambda seed: [row for data, how in sets for row in unreliable_annotators(data, seed, how)]
+    return lambda seed: [unreliable_annotators(data, seed, how) for data, how in sets]
 
 
 def some(data: Dataset, items: int) -> Dataset:
