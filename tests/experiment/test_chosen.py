@@ -45,6 +45,12 @@ def test_a_small_test_leaves_out_what_trains_models_of_texts() -> None:
     assert choose(PAPER, ["coverage"], small=True) == choose(PAPER, ["coverage"])
 
 
+def test_studies_that_train_and_those_that_read() -> None:
+    told = choose(PAPER, ["coverage", "transfer"])
+    assert [study.name for study in told.training_alone().studies] == ["transfer"]
+    assert [study.name for study in told.without_training().studies] == ["coverage"]
+
+
 @pytest.mark.parametrize(
     ("only", "needed"), [([], True), (["table1"], True), (["coverage"], True), (["transfer"], False)]
 )

@@ -4,7 +4,9 @@ import os
 import signal
 import threading
 
-from dissensus.experiment.signals import until_signal
+import pytest
+
+from dissensus.experiment.signals import Terminated, ended_by_sigterm, until_signal
 
 
 def test_a_signal_that_was_ignored_stays_so():
@@ -15,6 +17,22 @@ def test_a_signal_that_was_ignored_stays_so():
             assert not came()
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_sigterm_ends_what_has_nothing_to_finish():
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Terminated), ended_by_sigterm():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_sigterm_that_was_ignored_stays_so():
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with ended_by_sigterm():
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_a_signal_in_the_midst_of_a_line_is_told_after_it():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,7 @@ from dissensus.base.errors import InputError
 from dissensus.base.words import duration, many
 from dissensus.cli import options
 from dissensus.cli.deadline import Deadline, deadline_of, tell_too_short
-from dissensus.cli.exits import LEFT
+from dissensus.cli.exits import LEFT, TERMINATED
 from dissensus.cli.extras import need
 from dissensus.cli.given import comma_separated, refuse_beside, seed_set
 from dissensus.cli.sweeping import swept
@@ -99,7 +99,12 @@ def reproduce(
         typer.Option("--smoke", help="All of it on embedded data with a small model: a test of a minute, no result."),
     ] = False,
     runs_only: Annotated[
-        bool, typer.Option("--runs-only", help="Make runs and leave it at that, as on a borrowed GPU.")
+        bool,
+        typer.Option(
+            "--runs-only",
+            help="Make runs, and the trainings of studies that --only names, and leave it at that, as on a borrowed "
+            "GPU: nothing is judged, and no page is drawn.",
+        ),
     ] = False,
     to_merge: Annotated[
         bool,
@@ -134,7 +139,9 @@ def reproduce(
     --replace.
 
     Studies beside a paper ask one question each. Their scores are kept seed by seed, and seeds that are there are not
-    made again.
+    made again; on a GPU the trainings of several seeds go side by side, up to --width. On a borrowed one: --only NAME
+    --budget 9m --runs-only there, then take the folder studies of --out home, and here --results-only. A budget is for
+    what is made: to judge it and to draw the page takes a minute or two more, where --runs-only does not leave it out.
     """
     from dissensus.experiment.chosen import choose
     from dissensus.experiment.judgement import results_of
@@ -159,10 +166,10 @@ def reproduce(
     from dissensus.records import RunStore
 
     end = deadline_of(budget)
+    if runs_only:
+        wanted = _to_train(wanted, only)
     out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / told.name)
     kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
-    if runs_only and not wanted.runs:
-        raise InputError(f"--runs-only makes runs, but {only} asks for studies alone; leave one of them out.")
     evidence = Evidence({}) if smoke else results_of(told, out_folder, runs=False)
     repeated = now = None
     if wanted.needs_runs:
@@ -184,13 +191,21 @@ def reproduce(
             code = _make(repeated, now, end, jobs, width, quiet)
         if not runs_only:
             evidence = _collect(repeated, out_folder, quiet)
+    made = wanted.without_training() if results_only else wanted
+    left = _make_studies(made, repeated, out_folder, of_seeds, context.obj, end, width, quiet)
+    code = code or (LEFT if left else 0)
     if not runs_only:
-        made = wanted.without_training() if results_only else wanted
-        left = _make_studies(made, repeated, out_folder, of_seeds, context.obj, end, quiet)
-        code = code or (LEFT if left else 0)
         _judge(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
     if code:
         raise typer.Exit(code)
+
+
+def _to_train(wanted: Chosen, only: str | None) -> Chosen:
+    """What --runs-only makes: runs, and of studies those that are named and train something."""
+    made = wanted.training_alone() if only else replace(wanted, studies=())
+    if not made.runs and not made.studies:
+        raise InputError(f"--runs-only trains, but {only} only reads runs that are there; leave one of them out.")
+    return made
 
 
 def _show_plan(
@@ -311,20 +326,31 @@ def _make_studies(
     seeds: set[int] | None,
     command: str,
     end: Deadline | None,
+    width: int,
     quiet: bool,
 ) -> int:
     """What is left of them; returns how many seeds still are, where the budget is used up."""
-    from dissensus.experiment.studies import FOLDER, SEEDS, carry_out_all
+    from dissensus.experiment.signals import Terminated, ended_by_sigterm
+    from dissensus.experiment.studies import FOLDER, SEEDS, carry_out
 
     def runs() -> Iterable[StoredRun]:
         return () if repeated is None else repeated.runs().values()
 
     def say(line: str) -> None:
         if not quiet:
-            err.print(escape(line))
+            err.print(escape(line), soft_wrap=True)
 
-    over = None if end is None else end.end
-    made = carry_out_all(wanted.studies, runs, folder / FOLDER, command, seeds or SEEDS, say=say, end=over)
+    here, asked, over = folder / FOLDER, seeds or SEEDS, None if end is None else end.end
+    try:
+        with ended_by_sigterm():
+            made = carry_out(wanted.studies, here, command, asked, runs=runs, width=width, say=say, end=over)
+    except KeyboardInterrupt as stopped:
+        trained = wanted.training_alone().studies
+        kept = sum(len(study.seeds_in(here) & set(asked)) for study in trained)
+        err.print(f"{kept} of {many(len(trained) * len(asked), 'seed')} of studies are kept.")
+        if isinstance(stopped, Terminated):
+            raise typer.Exit(TERMINATED) from None
+        raise
     if end is not None and made.left == made.before > 0 and not wanted.runs:
         tell_too_short(made.left, f"{many(made.left, 'seed')} of studies", end)
     elif made.left:

@@ -27,6 +27,10 @@ class Chosen:
         """The same without the studies that train models."""
         return replace(self, studies=tuple(study for study in self.studies if not study.trains))
 
+    def training_alone(self) -> Chosen:
+        """The same without the studies that only read what is there."""
+        return replace(self, studies=tuple(study for study in self.studies if study.trains))
+
 
 def places_of(paper: Paper) -> list[str]:
     """What runs can be asked for by: tables, figures and experiments.

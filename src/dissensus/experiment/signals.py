@@ -13,6 +13,24 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM came, and not Ctrl-C: who tells them apart may, and for all others it is the same."""
 
 
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM ends what goes on inside at once, as Ctrl-C does, with :class:`Terminated`."""
+
+    def heard(number: int, frame: Any) -> None:
+        raise Terminated
+
+    ignored = signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    if ignored or threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may handle signals
+        return
+    before = signal.signal(signal.SIGTERM, heard)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 class Signalled:
     """Whether a signal to stop has come. The first is remembered and told, the second stops at once."""
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import filecmp
 import json
 import shutil
+import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +21,13 @@ from dissensus.experiment.papers import SMOKE_SEEDS, Cell, Evidence, read_paper
 from dissensus.experiment.reproduce import Several, opened, protocols_like
 from dissensus.experiment.reproduce.several import TRIED
 from dissensus.experiment.reproduce.yardsticks import entropy_gaps, yardsticks
-from dissensus.experiment.studies import STUDIES, Given
+from dissensus.experiment.signals import Terminated
+from dissensus.experiment.studies import STUDIES, Given, carry_out
+from dissensus.experiment.studies import together as studies_together
 from dissensus.experiment.studies.score import Score
 from dissensus.experiment.studies.study import OneSeed
+from dissensus.experiment.studies.together import Whole
+from dissensus.experiment.studies.trial import Making
 from dissensus.metrics import METRICS, ceiling, entropy
 from dissensus.records import RunStore
 
@@ -140,12 +147,18 @@ def test_a_study_is_judged_again_from_results_alone(
     assert json.loads(capsys.readouterr().out)["studies"]["coverage"]["seeds"] == 2
 
 
+def one_row(seed: int) -> list[Making]:
+    """Of a study that has nothing to train."""
+    row = Score("mine", "c", "soft", seed, "all", "best", False, 9, {"kl": 0.5})
+    return [Making((), lambda said: [row])]
+
+
 def test_a_study_that_is_named_is_made_without_any_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def make(given: Given) -> OneSeed:
         assert given.model == "frozen"
-        return lambda seed: [Score("mine", "c", "soft", seed, "all", "best", False, 9, {"kl": 0.5})]
+        return one_row
 
     monkeypatch.setitem(STUDIES, "transfer", replace(STUDIES["transfer"], make=make))
     out = ("--only", "transfer", "--seeds", "3", "--out", str(tmp_path), "--store", str(tmp_path / "runs"))
@@ -163,6 +176,72 @@ def test_a_study_that_is_named_is_made_without_any_run(
     assert json.loads(capsys.readouterr().out)["studies"] == [{"study": "transfer", "seeds": 1, "done": 1}]
 
 
+@pytest.fixture
+def imagined(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """A study without trainings; and how wide it was to be."""
+    found: dict[str, int] = {}
+
+    def together(wholes: Iterable[Whole], width: int, **how: Any) -> None:
+        found["width"] = width
+        studies_together.together(wholes, width, **how)
+
+    monkeypatch.setattr(sys.modules[carry_out.__module__], "together", together)
+    monkeypatch.setitem(STUDIES, "transfer", replace(STUDIES["transfer"], make=lambda given: one_row))
+    return found
+
+
+def test_on_a_borrowed_gpu_a_study_is_made_and_not_judged(
+    imagined: dict[str, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ("--out", str(tmp_path), "--store", str(tmp_path / "runs"))
+    assert command("--runs-only", "--only", "coverage,transfer", "--seeds", "0-2", "--width", "16", *out) == 0
+    assert imagined["width"] == 16
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines() == [f"transfer: seed {seed} is done, {2 - seed} left" for seed in range(3)]
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["transfer-made.json", "transfer-scores.csv"]
+    assert command("--runs-only", "--only", "transfer", "--seeds", "0-4", "--quiet", *out) == 0
+    assert capsys.readouterr().err == ""
+    assert STUDIES["transfer"].seeds_in(tmp_path / "studies") == set(range(5))
+    assert command("--runs-only", "--only", "transfer", "--budget", "0.000001s", *out) == 3
+    assert "5 seeds of studies are left" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("imagined")
+def test_results_only_trains_no_study(tmp_path: Path) -> None:
+    assert command("--results-only", "--only", "transfer", "--out", str(tmp_path), "--quiet") == 0
+    assert not (tmp_path / "studies").exists()
+
+
+def test_runs_only_without_a_name_makes_runs_alone(smoked: Path, tmp_path: Path) -> None:
+    store = shutil.copytree(smoked / "runs", tmp_path / "runs")
+    assert command("--smoke", "--runs-only", "--store", str(store), "--out", str(tmp_path / "out"), "--quiet") == 0
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (Terminated, 143)])
+def test_stopped_it_says_how_many_seeds_are_kept(
+    error: type[BaseException],
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def one_seed(seed: int) -> list[Making]:
+        if seed == 2:
+            raise error
+        return one_row(seed)
+
+    monkeypatch.setitem(STUDIES, "transfer", replace(STUDIES["transfer"], make=lambda given: one_seed))
+    words = ("--only", "transfer", "--seeds", "0-3", "--out", str(tmp_path), "--quiet")
+    assert command(*words) == code
+    assert capsys.readouterr().err.splitlines() == [
+        "2 of 4 seeds of studies are kept.",
+        "Stopped. What is done is kept; the same command goes on from there.",
+    ]
+    assert not (tmp_path / "index.html").exists()
+
+
 def test_a_name_that_is_not_known_is_answered_with_all_that_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert command("--only", "transfr") == 2
     told = " ".join(capsys.readouterr().err.split())
@@ -174,7 +253,7 @@ def test_a_name_that_is_not_known_is_answered_with_all_that_are(capsys: pytest.C
     ("words", "message"),
     [
         (("--smoke", "--only", "transfer"), "transfer trains models of texts, which --smoke does not have"),
-        (("--runs-only", "--only", "transfer"), "--runs-only makes runs, but transfer asks for studies alone"),
+        (("--runs-only", "--only", "coverage"), "--runs-only trains, but coverage only reads runs that are there"),
     ],
 )
 def test_studies_do_not_go_with_everything(
