@@ -140,8 +140,8 @@ def reproduce(
 
     Studies beside a paper ask one question each. Their scores are kept seed by seed, and seeds that are there are not
     made again; on a GPU the trainings of several seeds go side by side, up to --width. On a borrowed one: --only NAME
-    --budget 9m --runs-only there, then take the folder studies of --out home, and here --results-only. A budget is for
-    what is made: to judge it and to draw the page takes a minute or two more, where --runs-only does not leave it out.
+    --budget 9m --runs-only there, then take the folder studies of --out home, and here --from that --out. A budget is
+    for what is made: to judge it and to draw the page takes a minute or two more, unless --runs-only leaves it out.
     """
     from dissensus.experiment.chosen import choose
     from dissensus.experiment.judgement import results_of
@@ -347,7 +347,7 @@ def _make_studies(
     except KeyboardInterrupt as stopped:
         trained = wanted.training_alone().studies
         kept = sum(len(study.seeds_in(here) & set(asked)) for study in trained)
-        err.print(f"{kept} of {many(len(trained) * len(asked), 'seed')} of studies are kept.")
+        err.print(f"Kept: {kept} of {many(len(trained) * len(asked), 'seed')} of studies.")
         if isinstance(stopped, Terminated):
             raise typer.Exit(TERMINATED) from None
         raise

@@ -236,7 +236,7 @@ def test_stopped_it_says_how_many_seeds_are_kept(
     words = ("--only", "transfer", "--seeds", "0-3", "--out", str(tmp_path), "--quiet")
     assert command(*words) == code
     assert capsys.readouterr().err.splitlines() == [
-        "2 of 4 seeds of studies are kept.",
+        "Kept: 2 of 4 seeds of studies.",
         "Stopped. What is done is kept; the same command goes on from there.",
     ]
     assert not (tmp_path / "index.html").exists()

@@ -10,7 +10,7 @@ from dissensus.base.errors import InputError
 from dissensus.experiment.studies import STUDIES, Made, carry_out, real_sparsity, together, transfer
 from dissensus.experiment.studies.score import Score
 from dissensus.experiment.studies.trial import After, Asked, Making
-from dissensus.training import Diverged
+from dissensus.training import Diverged, Ended
 
 COURSE = sys.modules[carry_out.__module__]
 
@@ -170,6 +170,22 @@ def test_an_error_ends_its_own_seed_and_those_under_way_are_finished(small, quic
     assert not any("seed 3 begins" in line for line in said)
 
 
+def test_what_is_left_of_a_seed_that_failed_is_not_trained(small, tmp_path):
+    begun = []
+
+    class Wild(type(small.how)):
+        def make(self, data):
+            begun.append(data.name)
+            return small.how.make(data)
+
+    wild = Wild(small.how.model, replace(small.how.recipe, lr=1e30))
+    with pytest.raises(Diverged):
+        carry_out(
+            [study_of(lambda seed: [Asked(small.data, small.data.votes, "soft", 0, wild)] * 3)], tmp_path, "command"
+        )
+    assert begun == ["small"]
+
+
 @pytest.mark.usefixtures("beside")
 def test_data_that_are_not_there_lose_nothing_of_another_study(study, tmp_path):
     def nothing(given):
@@ -218,73 +234,92 @@ def test_only_trainings_have_a_single_thread(small, quick, tmp_path):
     assert threads == {"data": 2, "asked": 2, "scores": 2, "training": 1}
 
 
-class Clock:
-    """Every training that begins takes a second."""
+class Gpu:
+    """A clock, and a GPU on which an epoch takes a second: of every training, or of one, where all share its speed."""
 
     now = 0.0
+
+    def __init__(self, shared):
+        self.shared = shared
 
     def monotonic(self):
         return self.now
 
+    def side_by_side(self, jobs, width, say):
+        left = {}  # epochs, by job
+        while True:
+            while len(left) < width and (job := next(jobs)) is not None:
+                left[job.tag] = [job, job.recipe.epochs]
+            if not left:
+                return
+            self.now += len(left) if self.shared else 1
+            for job, _ in left.values():
+                left[job.tag][1] -= 1
+                job.progress({})
+            for job in [job for job, epochs in left.values() if not epochs]:
+                del left[job.tag]
+                yield Ended(job, None)
 
-@pytest.fixture
-def clock(monkeypatch):
-    found = Clock()
-    monkeypatch.setattr(together, "time", found)
-    monkeypatch.setattr(COURSE, "time", found)
+
+@pytest.fixture(params=[False, True], ids=["wide", "shared"])
+def gpu(request, monkeypatch):
+    found = Gpu(request.param)
+    monkeypatch.setattr("dissensus.training.side_by_side", found.side_by_side)
+    monkeypatch.setattr(Ended, "result", lambda ended: None)
+    monkeypatch.setattr(together, "trial_of", lambda asked, fitted, weights: None)
+    for module in (together, COURSE):
+        monkeypatch.setattr(module, "time", found)
     return found
 
 
 @pytest.fixture
-def timed(small, quick, clock):
-    """Three trainings a seed of a second each."""
+def two_steps(small):
+    """Six trainings a seed, 24 epochs: two of four, after each of which comes another, and two of other lengths."""
+    votes = small.data.votes
 
-    class Timed(type(quick)):
-        def make(self, data):
-            def model():
-                clock.now += 1
-                return quick.make(data)()
+    def asked(seed):
+        hows = [replace(small.how, recipe=replace(small.how.recipe, epochs=epochs)) for epochs in (4, 4, 4, 4, 2, 6)]
+        first = [Asked(small.data, votes, "soft", seed, how) for how in hows]
+        return [replace(one, after=AFTER.get(number)) for number, one in enumerate(first)]
 
-            return model
-
-    how = Timed(quick.model, quick.recipe)
-    return study_of(lambda seed: [Asked(small.data, small.data.votes, "soft", seed, how)] * 3)
+    return study_of(asked)
 
 
-def test_none_is_begun_that_would_not_be_done_in_time(timed, clock, tmp_path):
-    assert carry_out([timed], tmp_path, "command", range(9), end=10.0) == Made(9, 6)
-    assert clock.now == 9
+AFTER = {2: After(0, lambda said: None), 3: After(1, lambda said: None)}
 
 
-def test_the_first_begins_whatever_it_takes_and_none_when_the_time_is_over(timed, clock, tmp_path):
-    assert carry_out([timed], tmp_path, "command", range(9), end=0.5) == Made(9, 8)
-    assert carry_out([timed], tmp_path, "command", range(9), end=0.5) == Made(8, 8)
+@pytest.mark.parametrize("width", [1, 5, 16])
+@pytest.mark.parametrize("end", [10, 30, 50, 100, 300])
+def test_none_is_begun_that_would_not_be_done_in_time(two_steps, gpu, tmp_path, width, end):
+    """But for the first, of which nothing is known."""
+    over = {}
+
+    def say(line):
+        if "begins" in line:
+            assert gpu.now < end
+        else:
+            over[int(line.split()[2])] = gpu.now
+
+    made = carry_out([two_steps], tmp_path, "command", range(1000), width=width, say=say, end=end)
+    assert two_steps.seeds_in(tmp_path) == set(over) == set(range(1000 - made.left))
+    assert all(when <= end for seed, when in over.items() if seed)
+    at_best = end * (1 if gpu.shared else width) / 24
+    assert len(over) >= max(1, 0.6 * at_best - 0.5 * width)  # and the time is used
 
 
-def test_what_one_study_takes_is_known_of_the_next(timed, clock, tmp_path):
-    both = [timed, replace(timed, name="other")]
-    assert carry_out(both, tmp_path, "command", [0], end=4.0) == Made(2, 1)
-    assert clock.now == 3
+def test_nothing_is_begun_when_the_time_is_over(two_steps, gpu, tmp_path):
+    assert carry_out([two_steps], tmp_path, "command", range(9), end=1) == Made(9, 8)
+    gpu.now = 1.0
+    assert carry_out([two_steps], tmp_path, "command", range(9), end=1) == Made(8, 8)
 
 
-@pytest.mark.usefixtures("beside")
-@pytest.mark.parametrize("end", range(4, 30, 5))
-def test_side_by_side_none_is_begun_that_would_not_be_done_in_time(timed, clock, tmp_path, end):
-    said = []
-    carry_out(
-        [timed], tmp_path, "command", range(20), width=7, say=lambda line: said.append((clock.now, line)), end=end
-    )
-    begun, done = ([when for when, line in said if word in line] for word in ("begins", "is done"))
-    assert len(begun) == len(done)
-    assert done[-1] <= end
-    if end > 4:
-        assert len(done) > 1
-    assert begun[0] == 0
-    assert all(when > 0 for when in begun[1:])  # nothing is known of the pace until an epoch is over
+def test_what_one_study_takes_is_known_of_the_next(two_steps, gpu, tmp_path):
+    both = [two_steps, replace(two_steps, name="other")]
+    assert carry_out(both, tmp_path, "command", [0], width=1, end=40) == Made(2, 1)
+    assert gpu.now == 24
 
 
-@pytest.mark.usefixtures("beside")
-def test_without_a_budget_all_places_are_filled_at_once(timed, clock, tmp_path):
-    said = []
-    carry_out([timed], tmp_path, "command", range(3), width=7, say=lambda line: said.append((clock.now, line)))
-    assert [when for when, line in said if "begins" in line] == [0, 3, 6]
+@pytest.mark.parametrize("gpu", [False], indirect=True)
+def test_all_places_are_used_until_the_last_seed(two_steps, gpu, tmp_path):
+    assert carry_out([two_steps], tmp_path, "command", range(100), width=16) == Made(100, 0)
+    assert 100 * 24 / 16 <= gpu.now < 100 * 24 / 16 + 8

@@ -121,11 +121,13 @@ class _Pool:
     def __init__(self, wholes: Iterator[Whole], end: float | None, threads: int) -> None:
         self.wholes, self.end, self.threads = wholes, end, threads
         self.next: Whole | None = None  # that waits for its time
+        self.exhausted = False
         self.under_way: list[Whole] = []
         self.ready: list[Training] = []
         self.error: Exception | None = None
         self.busy = self.most = 0  # trainings side by side, now and at most
-        self.began, self.done = 0.0, 0.0  # since when how much was done
+        self.began: float | None = None
+        self.done = 0.0  # of all work, since then
 
     def jobs(self) -> Iterator[Job | None]:
         """Asked for whenever there is room; None where nothing can begin now."""
@@ -145,24 +147,25 @@ class _Pool:
             return self.take()
         self.busy += 1
         self.most = max(self.most, self.busy)
-        self.began = self.began or time.monotonic()
+        self.began = time.monotonic() if self.began is None else self.began
         return replace(job, progress=lambda row: self.epoch_over(training))
 
     def has_next(self) -> bool:
         """Whether another whole is to begin; it is looked at first, since only then it is known how long it takes."""
-        if self.error is not None or (self.end is not None and time.monotonic() >= self.end):
+        if self.error is not None or self.exhausted or (self.end is not None and time.monotonic() >= self.end):
             return False
         if self.next is None:
             try:
                 with self.all_threads():
                     self.next = next(self.wholes, None)
+                self.exhausted = self.next is None
             except Exception as error:
                 self.error = error
         return self.next is not None and self.in_time(self.next)
 
     def in_time(self, whole: Whole) -> bool:
         """By the pace so far; its last training may go on alone, while the places beside it are empty."""
-        if self.end is None or not self.done:
+        if self.end is None or self.began is None or not self.done:
             return self.end is None or not self.under_way
         now = time.monotonic()
         left = sum(max(0.0, one.work - one.done) for one in self.under_way) + whole.work
