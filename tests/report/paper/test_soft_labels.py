@@ -162,6 +162,15 @@ def test_a_smoke_test_says_so_before_anything_else(tmp_path: Path) -> None:
     assert SMOKE in write_page(judged, tmp_path).read_text("utf-8")
 
 
+def test_another_encoder_is_named_before_anything_else(tmp_path: Path) -> None:
+    cell = Cell("hs-brexit-fine-tuned", "soft", "all", 1, 0)
+    found = Evidence.from_rows([{"cell": cell, "name": "kl", "value": 1.0, "checkpoint": "best"}])
+    named = {run: {"data": "hs-brexit", "model": "fine-tuned, owner/bert"} for run in found.runs}
+    judged = judge(Evidence(found.runs, named, found.findings), PAPER, tmp_path)
+    assert banner(judged).endswith(": owner/bert.")
+    assert banner(judged) in write_page(judged, tmp_path).read_text("utf-8")
+
+
 def test_the_readme_has_a_line_a_data_set_and_model(
     evidence: Evidence, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
