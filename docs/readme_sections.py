@@ -93,15 +93,15 @@ def votes_needed() -> str:
         rows.append(f"| {name} | " + " | ".join(told[number] for number in (3, 5, 10, 20)) + " |")
     return "\n".join(
         [
-            "`dissensus votes` also guesses, from two votes an item on, what more of them would tell: how far their shares",
-            "are from what everybody would say, and how often their majority is that of all people. What 40 votes gain in KL",
-            "over fewer, guessed from two votes an item, and in brackets as it is:",
+            "`dissensus votes` also guesses, from two votes an item on, what more of them would tell: how far their",
+            "shares are from what everybody would say, and how often their majority is that of all people. What 40 votes",
+            "gain in KL over fewer, guessed from two votes an item, and in brackets as it is:",
             "",
             *rows,
             "",
-            "Where most items are beyond doubt and few votes stray, as in CIFAR-10H, it guesses too high below ten votes. It is",
-            "of votes by themselves, as to evaluate models by; how many a model needs, `compare --per-item` tells. All numbers:",
-            "`benchmarks/results/votes_needed.json`.",
+            "Where most items are beyond doubt and few votes stray, as in CIFAR-10H, it guesses too high below ten votes.",
+            "It is of votes by themselves, as to evaluate models by; how many a model needs, `compare --per-item` tells.",
+            "All numbers: `benchmarks/results/votes_needed.json`.",
             "",
         ]
     )
