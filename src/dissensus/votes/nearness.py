@@ -55,14 +55,16 @@ class Spread:
         if not (counts.sum(1) > 1).any():
             raise InputError("no item has two votes, so nothing says how far items differ from one another.")
         shares = (counts.sum(0) + 1.0) / (counts.sum() + counts.shape[1])  # one vote more: no class is impossible
-        place, number = np.nonzero(counts)[1], counts[counts > 0]
-        cells, times = np.unique(np.stack([place, number]), axis=1, return_counts=True)
+        most = int(counts.max()) + 1
+        seen = np.bincount((counts + most * np.arange(counts.shape[1])).ravel(), minlength=most * counts.shape[1])
+        place, number = np.divmod(np.flatnonzero(seen), most)  # so many votes for this class, on so many items
+        times, prior_share = seen[seen > 0], shares[place]
         sizes, items = np.unique(counts.sum(1), return_counts=True)
 
         def unlikely(logarithm: float) -> float:
             strength = np.exp(logarithm)
-            prior = strength * shares[cells[0]]
-            told = times @ (gammaln(cells[1] + prior) - gammaln(prior))
+            prior = strength * prior_share
+            told = times @ (gammaln(number + prior) - gammaln(prior))
             return float(items @ (gammaln(sizes + strength) - gammaln(strength)) - told)
 
         found = minimize_scalar(unlikely, bounds=WIDEST, method="bounded", options={"xatol": 1e-4})
