@@ -113,12 +113,13 @@ def predict(
     """
     need("train")
     from dissensus.evaluation import selected_temperature
-    from dissensus.experiment import predict_with
+    from dissensus.experiment.trained import predict_with, refuse_without_model
     from dissensus.metrics import softmax
 
     if file is not None:
         _check_place(file, [Path(one) for one in (inputs, texts) if one])
     run = _run(name, store)
+    refuse_without_model(run)
     heat = selected_temperature(run) if temperature else None
     with waiting("Reading the items", quiet):
         ids, items = _items({"--inputs": inputs, "--texts": texts, "--data": data}, option, run)

@@ -79,7 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _of_reading(command: str) -> Collection[str]:
-    """Options of votes which other commands take as ``--option``."""
+    """Words on how to read data, which these commands take as ``--option``."""
+    if command == "predict":
+        from dissensus.datasets import own_items
+
+        return signature(own_items).parameters
     if command not in ("compare", "train"):
         return ()
     from dissensus.votes import read_votes

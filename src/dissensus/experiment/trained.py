@@ -56,8 +56,7 @@ def predict_with(
     for ``softmax(predictions.logits, temperature)``.
     """
     run = run if isinstance(run, StoredRun) else StoredRun.at(run)
-    if not has_weights(run):
-        raise InputError(_without_model(run))
+    refuse_without_model(run)
     check_inputs(inputs)
     plan = Plan.from_dict(run.plan)
     refuse_other_versions(plan, "model")
@@ -100,10 +99,13 @@ def load_weights(model: nn.Module, run: StoredRun) -> None:
         raise run.damaged(WEIGHTS, error) from None
 
 
-def _without_model(run: StoredRun) -> str:
+def refuse_without_model(run: StoredRun) -> None:
+    """A run that kept its weights has a model; others can be made again with it."""
+    if has_weights(run):
+        return
     if run.diverged is not None:
-        return f"run {run.name} diverged in epoch {run.diverged}, so there is no model to predict with."
-    return (
+        raise InputError(f"run {run.name} diverged in epoch {run.diverged}, so there is no model to predict with.")
+    raise InputError(
         f"run {run.name} did not keep its model, and predicting needs it; all else of the run is there. Remove it, "
         f"dissensus runs rm {run.name} --store {run.path.parent}, and give the command that made it again with "
         "--save-model: the same run, with its model."
