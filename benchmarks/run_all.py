@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 
 SCRIPTS = (
     *("read_votes.py", "sls_epoch.py", "smooth_ece.py", "plain_loop.py", "target_cost.py", "demo.py"),
-    "rules_power.py",
+    *("rules_power.py", "votes_needed.py"),
 )
 ON_A_GPU = {
     "ladder.py": ("--out", str(HERE / "results" / "ladder.json")),

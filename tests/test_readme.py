@@ -133,6 +133,35 @@ def test_the_commands_for_a_votes_file_run_one_after_the_other(tmp_path, monkeyp
         assert stop.value.code == 0, line
 
 
+def test_a_model_is_kept_and_taken_to_new_items(tmp_path, monkeypatch):
+    """As it stands, but for fewer epochs, and with the name of the run for RUN."""
+    pytest.importorskip("torch")
+    from dissensus.cli import main
+    from dissensus.experiment import predict_with
+
+    (block,) = re.findall(r"^```\n(dissensus train .*?)^```", README, re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    drawn = np.random.default_rng(0)
+    said = [f"{item},{who},{drawn.choice(['cat', 'dog'])}" for item in range(40) for who in "abcde"]
+    Path("labels.csv").write_text("\n".join(["item,annotator,label", *said]))
+    np.save("features.npy", drawn.normal(size=(40, 3)))
+    new = drawn.normal(size=(7, 3)).astype(np.float32)
+    np.save("new.npy", new)
+    for line in block.splitlines():
+        words = shlex.split(line, comments=True)[1:]
+        names = [path.parent.name for path in Path("runs").glob("*/plan.json")]
+        quick = ["--epochs", "1"] if words[0] == "train" else []
+        with pytest.raises(SystemExit) as stop:
+            main([*(names[0] if word == "RUN" else word for word in words), *quick, "--quiet"])
+        assert stop.value.code == 0, line
+    table = Path("predictions.csv").read_text().splitlines()
+    assert table[0] == "item,predicted,entropy,p_cat,p_dog"
+    probs = [[float(cell) for cell in row.split(",")[3:]] for row in table[1:]]
+    assert "`dissensus.experiment.predict_with(folder, inputs).probs`" in README
+    np.testing.assert_allclose(predict_with(f"runs/{names[0]}", new).probs, probs)
+    assert Path("tempered.csv").read_text() != Path("predictions.csv").read_text()
+
+
 def test_files_that_the_readme_names_are_there():
     for link in re.findall(r"\]\((?!https:)([^)#]+)\)", README):
         assert (ROOT / link).exists(), link

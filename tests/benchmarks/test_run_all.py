@@ -35,7 +35,7 @@ def test_every_benchmark_is_known() -> None:
     assert all((BENCHMARKS / script).exists() for script in known)
 
 
-@pytest.mark.parametrize("script", ["demo", "run_all", "sls_epoch", "smooth_ece", "target_cost"])
+@pytest.mark.parametrize("script", ["demo", "run_all", "sls_epoch", "smooth_ece", "target_cost", "votes_needed"])
 def test_help_measures_nothing(script: str, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     """Most take options and so have it anyway; these take none, and would begin."""
     monkeypatch.setattr("sys.argv", [script, "--help"])

@@ -20,6 +20,19 @@ def test_votes_says_what_is_in_a_file(run, tmp_path):
     assert told["most_divided"][0]["item"] == "x"
 
 
+def test_what_more_votes_would_tell_is_guessed(run, tmp_path):
+    rows = [
+        f"i{n},{label}" for n in range(40) for label in ("cat", "cat" if n % 3 else "dog", "dog" if n % 2 else "cat")
+    ]
+    (tmp_path / "labels.csv").write_text("\n".join(["item,label", *rows]))
+    out = run("votes", "labels.csv")[1]
+    assert "What so many votes an item tell: a guess from these" in out
+    near = json.loads(run("votes", "labels.csv", "--json")[1])["nearness"]
+    assert f"{near[3]['kl']:.3f} [{near[3]['kl_low']:.3f}, {near[3]['kl_high']:.3f}]" in out
+    (tmp_path / "few.csv").write_text("\n".join(["item,label", *rows[:60]]))
+    assert "a guess" not in run("votes", "few.csv")[1]
+
+
 MISTAKES = {
     "unknown column": ("labels.csv", b"task,who,what\n1,2,3\n", ["--label", "wat"], ["wat", "what"]),
     "ragged": ("labels.csv", b"item,annotator,label\na,b,c\na,b,c,d,e\n", [], ["labels.csv", "line 3"]),

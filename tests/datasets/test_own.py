@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.datasets import own_data
+from dissensus.datasets import own_data, own_items
 from dissensus.votes import Votes
 
 NAMES = ["dora", "anna", "carl", "bert", "emil"]
@@ -364,3 +364,55 @@ def test_how_to_read_votes_that_are_read_already_is_no_question(tmp_path):
     np.savez(tmp_path / "x.npz", inputs=FEATURES[:2], ids=["a", "b"])
     with pytest.raises(InputError, match="lable say how to read a votes file, but votes that are read were given"):
         own_data(Votes.from_counts([[2, 1], [0, 3]], items=["a", "b"]), tmp_path / "x.npz", lable="answer")
+
+
+# -- items that nobody voted on
+
+
+def test_items_come_in_the_order_of_their_file(tmp_path):
+    ids, inputs = own_items(write_npz(tmp_path / "x.npz", np.array(NAMES)[ORDER], FEATURES[ORDER]))
+    assert ids == [NAMES[place] for place in ORDER]
+    assert inputs.dtype == np.float32
+    np.testing.assert_array_equal(inputs, FEATURES[ORDER])
+    np.save(tmp_path / "x.npy", FEATURES)
+    assert own_items(tmp_path / "x.npy")[0] == ["0", "1", "2", "3", "4"]
+    (tmp_path / "x.csv").write_text("size,who\n1.5,007\n2.5,7\n")
+    ids, inputs = own_items(tmp_path / "x.csv", ids="who")
+    assert (ids, inputs.tolist()) == (["007", "7"], [[1.5], [2.5]])
+
+
+def test_items_of_texts(tmp_path):
+    (tmp_path / "x.csv").write_text("key;first;second\nb;a man;a dog\na;a cat;an eel\n")
+    ids, texts = own_items(texts=tmp_path / "x.csv", ids="key", text="first", text_pair="second")
+    assert (ids, texts.first, texts.second) == (["b", "a"], ("a man", "a cat"), ("a dog", "an eel"))
+    votes = "item,annotator,label,text\n1,x,cat,a man\n1,y,dog,a man\n2,x,cat,a cat\n"
+    (tmp_path / "votes.csv").write_text(votes)
+    assert own_items(texts=tmp_path / "votes.csv")[0] == ["1", "2"]
+
+
+def test_items_of_a_folder_of_images(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    for name in ("b.png", "a.bmp"):
+        image.fromarray(np.full((4, 6), 9, np.uint8)).save(tmp_path / name)
+    ids, images = own_items(tmp_path, size=(2, 3))
+    assert (ids, images.shape) == (["a", "b"], (2, 1, 2, 3))
+    assert own_items(tmp_path, endings=True)[0] == ["a.bmp", "b.png"]
+    image.fromarray(np.full((4, 6), 9, np.uint8)).save(tmp_path / "a.png")
+    with pytest.raises(InputError, match=r"ids must be unique, but in .* id 'a' occurs more than once"):
+        own_items(tmp_path)
+    assert len(own_items(tmp_path, endings=True)[0]) == 3
+
+
+def test_items_are_given_in_one_way_and_with_options_of_that(tmp_path):
+    with pytest.raises(InputError, match="new items are inputs or texts: give one of the two"):
+        own_items()
+    with pytest.raises(InputError, match="give one of the two"):
+        own_items("x.npy", texts="x.csv")
+    with pytest.raises(InputError, match=r"is for folders of images, but x\.csv is a table of texts"):
+        own_items(texts="x.csv", size=(2, 2))
+    with pytest.raises(InputError, match="text, text_pair and group name columns of a table of texts"):
+        own_items("x.npy", text="words")
+    with pytest.raises(InputError, match="is a folder: its file names are the ids"):
+        own_items(tmp_path, ids="name")
+    with pytest.raises(InputError, match="ids must be unique"):
+        own_items(write_npz(tmp_path / "x.npz", ["a", "a"], FEATURES[:2]))

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from dissensus.base.errors import InputError, StoreError
-from dissensus.evaluation import plain_probs, records_of, score, tempered_probs
+from dissensus.evaluation import plain_probs, records_of, score, selected_temperature, tempered_probs
 from dissensus.evaluation.score import _halves
 from dissensus.metrics import METRICS
 from dissensus.records import RunStore, StoredRun, write_run
@@ -108,6 +108,13 @@ def test_a_temperature_is_fitted_on_the_selection_items_of_its_checkpoint(stored
     for checkpoint, temperature in (("best", 2.0), ("last", 5.0)):
         expected = softmax(arrays[f"{checkpoint}_logits"].astype(np.float64) / temperature, axis=1)
         np.testing.assert_allclose(tempered_probs(run, checkpoint), expected, atol=1e-4)
+        assert selected_temperature(run, checkpoint) == pytest.approx(temperature, abs=1e-3)
+    assert selected_temperature(run) == selected_temperature(run, "best")
+
+
+def test_without_selection_items_there_is_no_temperature_for_others(stored):
+    with pytest.raises(InputError, match=r"set no selection items aside \(--select 0\), so there are no votes to fit"):
+        selected_temperature(stored(**predictions(select=False)))
 
 
 def test_the_evaluation_items_do_not_move_a_temperature_that_has_selection_items(stored):

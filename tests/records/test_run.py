@@ -26,6 +26,12 @@ def run(tmp_path):
     return StoredRun(NAME, tmp_path)
 
 
+def test_a_run_is_found_by_its_folder(run, tmp_path):
+    assert StoredRun.at(str(tmp_path)) == StoredRun(tmp_path.name, tmp_path)
+    with pytest.raises(InputError, match=r"is not the folder of a run: it holds no plan\.json"):
+        StoredRun.at(tmp_path / "nowhere")
+
+
 def test_what_is_written_is_read(run):
     assert run.plan == PLAN
     assert run.about == ABOUT

@@ -140,6 +140,12 @@ def test_a_prefix_that_is_unique_is_enough(store):
         store.resolve("")
 
 
+def test_names_that_are_near_come_first(store):
+    names = ["0" * 16, "3f00" + "0" * 12, "3f2a" + "0" * 12, "3f2b" + "0" * 12]
+    with pytest.raises(InputError, match=f"it holds {names[2]}, {names[3]}, {names[1]}, {names[0]}."):
+        store.resolve("3f2ab", names)
+
+
 def test_a_long_list_is_cut(store):
     for name in NAMES:
         make(store, name)

@@ -36,3 +36,10 @@ def test_agreement_beyond_chance_is_ordinal_where_the_classes_are_ordered():
 def test_without_any_vote_there_is_nothing_to_tell():
     with pytest.raises(InputError, match="there is not one vote on the 2 items"):
         summary(Votes.from_counts([[0, 0], [0, 0]]))
+
+
+def test_more_votes_are_foretold_from_enough_items():
+    assert summary(Votes.from_counts([[2, 1], [0, 3]] * 14)).nearness == []
+    told = summary(Votes.from_counts([[2, 1], [0, 3]] * 15)).nearness
+    assert [near.votes for near in told] == [1, 2, 3, 5, 10, 20, 50, 100]
+    assert [near.kl for near in told] == sorted((near.kl for near in told), reverse=True)

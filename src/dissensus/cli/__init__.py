@@ -1,4 +1,4 @@
-"""The command: ``dissensus demo | votes | train | compare | diagnose | reproduce | report | runs | data``.
+"""The command: ``dissensus demo | votes | train | predict | compare | diagnose | reproduce | report | runs | data``.
 
 Every command prints what a person reads, or with ``--json`` what a program reads. Results go to standard output,
 progress and notes to standard error. Exit codes: 0 done, 1 a run failed, 2 a mistake in what was given, 3 the budget is

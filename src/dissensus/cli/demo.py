@@ -22,7 +22,7 @@ def demo(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """The whole flow on embedded data whose truth is known: four deliveries, eight seeds, about two minutes."""
+    """The whole flow on embedded data whose truth is known: four deliveries, eight seeds, about a minute."""
     need("train", "report")
     from dissensus.experiment import DEMO
 

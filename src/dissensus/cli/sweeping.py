@@ -70,25 +70,32 @@ def _before_starting(
 
 
 def _encode(plan: Plan, data: Dataset, encoder: str | None, quiet: bool) -> None:
-    """Let the texts be read by the encoder, with a bar where that takes a while; what it found is kept."""
+    """Let the texts be read by the encoder; what it found is kept."""
     from dissensus.experiment.seen import encoded
 
+    with encoding(quiet) as progress:
+        encoded(plan.model, data, encoder, progress, tell_note)
+
+
+@contextmanager
+def encoding(quiet: bool, once: str = ", once") -> Iterator[Callable[[int, int], None]]:
+    """What is told of how many texts are read, and shows a bar."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=err, transient=True, disable=quiet) as bars:
+    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bars:
         task = bars.add_task("Encoding the texts", total=None, visible=False)
 
         def progress(done: int, of: int) -> None:
             if not (quiet or err.is_terminal or bars.tasks[task].visible):
-                err.print(f"Encoding {of:,} texts, once ...")
+                err.print(f"Encoding {of:,} texts{once} ...")
             bars.update(task, completed=done, total=of, visible=True)
 
-        encoded(plan.model, data, encoder, progress, tell_note)
+        yield progress
 
 
 def _refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -> None:
     """Whatever is to be kept of the runs, those that are done must have kept."""
     if how.get("keep_model"):
-        from dissensus.experiment.diagnose import has_weights
+        from dissensus.experiment.trained import has_weights
 
         _refuse_done_without("weights", plans, kept, has_weights)
     if how.get("features"):

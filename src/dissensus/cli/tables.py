@@ -7,6 +7,7 @@ from itertools import zip_longest
 from math import nan
 from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -17,18 +18,24 @@ if TYPE_CHECKING:
     from dissensus.records import StoredRun
 
 
-def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], kinds: Sequence[str] = ()) -> None:
+def show_table(
+    title: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    kinds: Sequence[str] = (),
+    console: Console = out,
+) -> None:
     """Columns of numbers stand to the right; those of a table without a head hold a thing a row, and to the left."""
     if title:
-        out.print(f"[bold]{escape(title)}[/]")
+        console.print(f"[bold]{escape(title)}[/]")
     table = Table(header_style="bold", box=None, pad_edge=False, show_header=any(head), padding=(0, 2, 0, 0))
     for name, *cells in zip(head, *rows, strict=True):
         numeric = any(head) and all(cell[:1] in "0123456789.-−–±∞" for cell in cells)  # a number, or that there is none
-        whole = name == "name" or (name == "run" and out.width >= 80)  # to be copied
+        whole = name == "name" or (name == "run" and console.width >= 80)  # to be copied
         table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold", no_wrap=whole)
     for row, kind in zip_longest(rows, kinds):
         table.add_row(*map(escape, row), style="dim" if kind == "reference" else None)
-    out.print(table)
+    console.print(table)
 
 
 def in_words(run: StoredRun) -> str:

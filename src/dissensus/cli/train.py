@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from dissensus.base.errors import InputError
 from dissensus.cli import options
@@ -14,9 +16,15 @@ from dissensus.cli.extras import need
 from dissensus.cli.given import comparison_of, look_for, model_of, recipe_of, source_of, votes_an_item
 from dissensus.cli.runs import scores_of, show_run
 from dissensus.cli.sweeping import carry_out
-from dissensus.cli.telling import print_json, waiting
+from dissensus.cli.telling import out, print_json, waiting
 
-EXAMPLES = "Example: [bold]dissensus train --data glyphs --method multipass --seed 0[/bold]"
+if TYPE_CHECKING:
+    from dissensus.records import StoredRun
+
+EXAMPLES = (
+    "Examples: [bold]dissensus train --data glyphs --method multipass --seed 0[/bold]; "
+    "[bold]dissensus train --votes labels.csv --texts texts.csv --save-model[/bold]"
+)
 
 
 def train(
@@ -50,7 +58,8 @@ def train(
     """Train one model, and keep its predictions and scores as a run.
 
     Model and recipe are those of the named data set unless given; see compare. A training that was killed or stopped
-    goes on from its last checkpoint.
+    goes on from its last checkpoint. With --save-model the model stays, too, and dissensus predict takes it to new
+    items.
     """
     need("train")
     from dissensus.records import RunStore
@@ -83,5 +92,16 @@ def train(
     run = kept.read(only.name)
     if as_json:
         print_json({"run": run.name, "path": str(run.path), "records": scores_of(run)})
-    else:
-        show_run(run)
+        return
+    show_run(run)
+    if save_model:
+        _show_next(run, store)
+
+
+def _show_next(run: StoredRun, store: Path) -> None:
+    """The command that takes the model to new items."""
+    place = [] if store == Path("runs") else ["--store", str(store)]
+    items = ["--texts", "NEW.csv"] if run.plan["model"]["encoder"] else ["--inputs", "NEW"]
+    words = ["dissensus", "predict", run.name, *place, *items, "-o", "predictions.csv"]
+    out.print("What would annotators say of new items? Its model predicts it:")
+    out.print(f"[bold]{escape(shlex.join(words))}[/]", soft_wrap=True)

@@ -148,6 +148,23 @@ def _show_votes(name: str, told: Summary) -> None:
             for one in told.most_divided
         ]
         show_table("Most divided items", ["item", "entropy", "votes"], divided)
+    if told.nearness:
+        _show_nearness(told)
+
+
+def _show_nearness(told: Summary) -> None:
+    """What more votes would tell, in a table, and in a sentence on those that are there."""
+    rows = [
+        (f"{near.votes}", f"{near.kl:.3f} [{near.kl_low:.3f}, {near.kl_high:.3f}]", _percent(near.same_majority))
+        for near in told.nearness
+    ]
+    out.print()
+    show_table("What so many votes an item tell: a guess from these", ["votes", "KL", "same majority"], rows)
+    out.print(
+        "KL: how far their shares are from what everybody would say, in nats, with a 95 % interval. Same majority: on "
+        "how many items most of them name the class that most people would. This is of votes by themselves, as to "
+        "evaluate models by; a model learns across items and needs fewer."
+    )
 
 
 def _show_next(file: Path, reading: dict[str, Any], told: Summary) -> None:

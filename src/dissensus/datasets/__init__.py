@@ -14,13 +14,13 @@ from dissensus.datasets import chaosnli, lewidi, popquorn
 from dissensus.datasets.cifar import cifar100_images
 from dissensus.datasets.cifar10h import load_cifar10h
 from dissensus.datasets.cifar10n import load_cifar10n
-from dissensus.datasets.dataset import Dataset
+from dissensus.datasets.dataset import Dataset, Inputs, inputs_in_words
 from dissensus.datasets.folder import data_folder
 from dissensus.datasets.glyphs import load_glyphs
 from dissensus.datasets.lewidi import experts_and_crowd
 from dissensus.datasets.official import OFFICIAL, data_path, get
 from dissensus.datasets.outside import is_own, outside_sets, read_outside, read_own
-from dissensus.datasets.own import own_data
+from dissensus.datasets.own import own_data, own_items
 from dissensus.datasets.svhn import svhn_images
 from dissensus.datasets.texts import Texts
 
@@ -29,14 +29,17 @@ __all__ = [
     "IMAGES",
     "OFFICIAL",
     "Dataset",
+    "Inputs",
     "Texts",
     "data_folder",
     "data_path",
     "experts_and_crowd",
     "get",
+    "inputs_in_words",
     "load",
     "load_images",
     "own_data",
+    "own_items",
 ]
 
 DATASETS: dict[str, Callable[..., Dataset]] = {

@@ -39,7 +39,7 @@ class Dataset:
     groups: NDArray[np.int64] | None = None  # (items,) equal for items that no split may part: those of one premise
 
     def __post_init__(self) -> None:
-        _check_inputs(self.inputs)
+        check_inputs(self.inputs)
         parts = {name: getattr(self, name) for name in ("inputs", "votes", "labels", "truth", "groups")}
         same_length(**{name: part for name, part in parts.items() if part is not None})
         if self.groups is not None:
@@ -94,14 +94,20 @@ class Dataset:
 
     def __repr__(self) -> str:
         return (
-            f"Dataset({self.name!r}, {len(self)} items, {self._told_inputs()}, "
+            f"Dataset({self.name!r}, {len(self)} items, {inputs_in_words(self.inputs)}, "
             f"{self.votes.n_classes} classes, {self.votes.n_votes} votes)"
         )
 
-    def _told_inputs(self) -> str:
-        if isinstance(self.inputs, Texts):
-            return "pairs of texts" if self.inputs.pairs else "texts"
-        return f"{self.kind} {self.inputs.shape[1:]}"
+
+def inputs_in_words(inputs: Inputs) -> str:
+    """What a model would be trained on, without how many: inputs that are told alike can be given to one model.
+
+    >>> inputs_in_words(np.zeros((5, 3, 20, 20), np.uint8)), inputs_in_words(Texts(["one"], ["and another"]))
+    ('images (3, 20, 20)', 'pairs of texts')
+    """
+    if isinstance(inputs, Texts):
+        return "pairs of texts" if inputs.pairs else "texts"
+    return f"{'images' if inputs.ndim == 4 else 'features'} {inputs.shape[1:]}"
 
 
 def _array_digest(inputs: NDArray[Any]) -> str:
@@ -111,7 +117,8 @@ def _array_digest(inputs: NDArray[Any]) -> str:
     return sha.hexdigest()
 
 
-def _check_inputs(inputs: object) -> None:
+def check_inputs(inputs: object) -> None:
+    """An error unless a data set can have such inputs."""
     if isinstance(inputs, Texts):
         return
     if not isinstance(inputs, np.ndarray):

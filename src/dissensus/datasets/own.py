@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
-from dissensus.datasets.dataset import Dataset
+from dissensus.datasets.dataset import Dataset, Inputs
 from dissensus.datasets.image_folder import image_files, read_images
 from dissensus.datasets.input_files import read_inputs
 from dissensus.datasets.text_files import Columns, NamedTexts, read_texts
@@ -66,15 +66,10 @@ def own_data(
         raise InputError("one's own data are votes with inputs or votes with texts: give one of the two.")
     table, unvoted = _votes(votes, reading)
     columns = Columns(ids, text, text_pair, group)
+    _refuse_misplaced(inputs, texts, columns, size, texts_delimiter)
     if inputs is not None:
-        if columns != Columns(ids):
-            raise InputError(f"text, text_pair and group name columns of a table of texts, but {inputs} is none.")
-        if texts_delimiter is not None:
-            raise InputError(f"texts_delimiter={texts_delimiter!r} is for a table of texts, but {inputs} is none.")
         return _with_inputs(table, unvoted, Path(inputs), ids, size)
     assert texts is not None
-    if size is not None:
-        raise InputError(f"size={size!r} is for folders of images, but {texts} is a table of texts.")
     if isinstance(votes, Votes) or Path(texts) != Path(votes):
         found = read_texts(Path(texts), columns, texts_delimiter)
     else:  # read as it is for its votes
@@ -83,6 +78,70 @@ def own_data(
         columns = replace(columns, ids=ids or reading.get("item"))
         found = read_texts(Path(texts), columns, reading.get("delimiter"), votes=reading.get("annotators", ()))
     return _with_texts(table, unvoted, found, Path(texts))
+
+
+def own_items(
+    inputs: str | os.PathLike[str] | None = None,
+    *,
+    texts: str | os.PathLike[str] | None = None,
+    ids: str | None = None,
+    size: tuple[int, int] | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    texts_delimiter: str | None = None,
+    endings: bool = False,
+) -> tuple[list[str], Inputs]:
+    """The ids and the inputs, or the texts, of items that nobody voted on, in the order of the file.
+
+    Files and options are those of :func:`own_data`. Images come in the order of their names, with the ``endings`` of
+    their files in the ids or without; rows of an ``.npy`` are numbered from 0.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "new.csv"
+    >>> _ = path.write_text("id,text\\nb,A man sleeps.\\na,A dog runs.\\n")
+    >>> own_items(texts=path)
+    (['b', 'a'], Texts(2 texts))
+    """
+    if (inputs is None) == (texts is None):
+        raise InputError("new items are inputs or texts: give one of the two.")
+    columns = Columns(ids, text, text_pair)
+    _refuse_misplaced(inputs, texts, columns, size, texts_delimiter)
+    if inputs is None:
+        assert texts is not None
+        said = read_texts(Path(texts), columns, texts_delimiter)
+        return said.ids, said.texts
+    path = Path(inputs)
+    array: NDArray[np.uint8] | NDArray[np.float32]
+    if path.is_dir():
+        found, files = image_files(path, ())
+        found, array = [file.name for file in files] if endings else found, read_images(files, size)
+    else:
+        found, array = read_inputs(path, ids, numbered=True)
+    _refuse_twice(found, path)
+    return found, array
+
+
+def _refuse_misplaced(
+    inputs: str | os.PathLike[str] | None,
+    texts: str | os.PathLike[str] | None,
+    columns: Columns,
+    size: tuple[int, int] | None,
+    texts_delimiter: str | None,
+) -> None:
+    """Options that say how to read something else than what is given."""
+    if inputs is None:
+        if size is not None:
+            raise InputError(f"size={size!r} is for folders of images, but {texts} is a table of texts.")
+        return
+    if columns != Columns(columns.ids):
+        raise InputError(f"text, text_pair and group name columns of a table of texts, but {inputs} is none.")
+    if texts_delimiter is not None:
+        raise InputError(f"texts_delimiter={texts_delimiter!r} is for a table of texts, but {inputs} is none.")
+    if not Path(inputs).is_dir():
+        if size is not None:
+            raise InputError(f"size={size!r} is for folders of images, but {inputs} is not a folder.")
+    elif columns.ids is not None:
+        raise InputError(f"ids={columns.ids!r} names a column, but {inputs} is a folder: its file names are the ids.")
 
 
 def _votes(votes: str | os.PathLike[str] | Votes, reading: dict[str, Any]) -> tuple[Votes, set[str]]:
@@ -113,14 +172,10 @@ def _with_inputs(
     wanted = [str(item) for item in votes.items.tolist()]
     array: NDArray[np.uint8] | NDArray[np.float32]
     if path.is_dir():
-        if ids is not None:
-            raise InputError(f"ids={ids!r} names a column, but {path} is a folder: its file names are the ids.")
         found, files = image_files(path, wanted)
         order, notes = _match(wanted, unvoted, found, path)
         array = read_images([files[position] for position in order], size)
     else:
-        if size is not None:
-            raise InputError(f"size={size!r} is for folders of images, but {path} is not a folder.")
         found, rows = read_inputs(path, ids, numbered=votes.items.dtype.kind == "i")
         order, notes = _match(wanted, unvoted, found, path)
         if path.suffix == ".npy":
@@ -154,10 +209,8 @@ def _match(
 
     Those that are known to be ``unvoted`` are told of already.
     """
+    _refuse_twice(found, where)
     place = {name: position for position, name in enumerate(found)}
-    if len(place) < len(found):
-        twice = [name for name, times in Counter(found).items() if times > 1]
-        raise InputError(f"ids must be unique, but in {where} {_told(twice, 'id', 'occurs', 'occur')} more than once.")
     lost = [name for name in wanted if name not in place]
     spare = _spare(wanted, unvoted, found)
     if lost:
@@ -175,6 +228,11 @@ def _match(
         for name in spare[:1]
     ]
     return np.fromiter((place[name] for name in wanted), np.int64, len(wanted)), told
+
+
+def _refuse_twice(found: Sequence[str], where: Path) -> None:
+    if twice := [name for name, times in Counter(found).items() if times > 1]:
+        raise InputError(f"ids must be unique, but in {where} {_told(twice, 'id', 'occurs', 'occur')} more than once.")
 
 
 def _refuse_spare(wanted: Sequence[str], unvoted: Collection[str], found: Sequence[str], where: Path) -> None:

@@ -81,13 +81,22 @@ def tempered_probs(run: StoredRun, checkpoint: Checkpoint) -> NDArray[np.float64
     """The same after a temperature that was fitted on items other than the one it is applied to."""
     logits = _logits(run, checkpoint)
     if "select_target" in run.predictions:
-        temperature = fit_temperature(_array(run, f"select_{checkpoint}_logits"), _array(run, "select_target"))
-        return softmax(logits, temperature)
+        return softmax(logits, selected_temperature(run, checkpoint))
     human = human_shares(run)
     probs = np.empty(logits.shape, np.float64)
     for fitted, scored in _halves(len(logits)):
         probs[scored] = softmax(logits[scored], fit_temperature(logits[fitted], human[fitted]))
     return probs
+
+
+def selected_temperature(run: StoredRun, checkpoint: Checkpoint = "best") -> float:
+    """The temperature that fits the run's selection items best, by the votes that it was given on them."""
+    if "select_target" not in run.predictions:
+        raise InputError(
+            f"run {run.name} set no selection items aside (--select 0), so there are no votes to fit a temperature to. "
+            "Leave the temperature out, or train with --select 0.1."
+        )
+    return fit_temperature(_array(run, f"select_{checkpoint}_logits"), _array(run, "select_target"))
 
 
 def _converged(run: StoredRun, checkpoint: Checkpoint) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dissensus.experiment.source import Source
     from dissensus.experiment.subject import Subject, look_inside
     from dissensus.experiment.sweep import Outcome, compare
+    from dissensus.experiment.trained import predict_with
 
 __all__ = [
     "DEMO",
@@ -30,6 +31,7 @@ __all__ = [
     "compare",
     "diagnose_runs",
     "look_inside",
+    "predict_with",
 ]
 
 _HOME_OF = {
@@ -44,6 +46,7 @@ _HOME_OF = {
     "diagnose_runs": "diagnose",
     "Subject": "subject",
     "look_inside": "subject",
+    "predict_with": "trained",
 }
 
 

@@ -10,22 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dissensus.base.errors import InputError, require
+from dissensus.base.errors import InputError
 from dissensus.datasets import Dataset
 from dissensus.experiment.machine import device
 from dissensus.experiment.pairs import across_seeds, against_soft, between_models
 from dissensus.experiment.parts import parts, reference_labels
 from dissensus.experiment.plan import Plan
-from dissensus.experiment.run import WEIGHTS, refuse_other_meaning
+from dissensus.experiment.run import refuse_other_meaning
 from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import Subject, dynamics_of, look_inside
+from dissensus.experiment.trained import has_weights, load_weights
 from dissensus.records import Diagnosis, StoredRun, canonical_json, renewed
-
-if TYPE_CHECKING:
-    from torch import nn
 
 OPEN = 8  # models in memory at once
 
@@ -62,10 +59,6 @@ def _keep(run: StoredRun, found: Sequence[Diagnosis]) -> None:
     run.write_diagnostics(renewed(run.diagnostics(), found))
 
 
-def has_weights(run: StoredRun) -> bool:
-    return (run.path / WEIGHTS).exists()
-
-
 def reopened(run: StoredRun, data: Dataset) -> Subject:
     """The model of a run that kept its weights, those of the best epoch, with the items of the run."""
     from dissensus.training.inputs import checked, prepare_by
@@ -76,23 +69,12 @@ def reopened(run: StoredRun, data: Dataset) -> Subject:
     data = seen(plan.model, data, encoder)
     split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
     model = factory(plan.model, data, encoder)().to(device())
-    _load_weights(model, run)
+    load_weights(model, run)
     train = data.array[split.train]
     prepare = prepare_by(plan.recipe.as_recipe(), checked("inputs", train)).to(next(model.parameters()).device)
     human = data.votes.take(split.evaluation).frequencies()
     labels = reference_labels(data)[split.evaluation]
     return Subject(model.eval(), prepare, data.array[split.evaluation], human, train, labels)
-
-
-def _load_weights(model: nn.Module, run: StoredRun) -> None:
-    require("safetensors", extra="train")
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        model.load_state_dict(load_file(run.path / WEIGHTS))
-    except (OSError, SafetensorError, RuntimeError) as error:  # the last where they are those of another model
-        raise run.damaged(WEIGHTS, error) from None
 
 
 def _whence(source: Mapping[str, object]) -> str:

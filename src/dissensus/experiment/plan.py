@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from dissensus.base.errors import InputError
+from dissensus.base.errors import InputError, PlanError
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment.mistakes import Document, PlanPart, known, sentence
 from dissensus.records.canonical import content_name
@@ -194,6 +194,17 @@ def versions(method: str, model: str) -> dict[str, int]:
         "model": (MODELS[model] if model in MODELS else TEXT_MODELS[model]).version,
         "recipe": Recipe.version,
     }
+
+
+def refuse_other_versions(plan: Plan, *parts: str) -> None:
+    """These parts of the plan must mean what they meant when it was made."""
+    now = versions(plan.method, plan.model.name)
+    for part in parts:
+        if now[part] != getattr(plan.versions, part):
+            raise PlanError(
+                f"the plan {plan.name} is about version {getattr(plan.versions, part)} of its {part}, but this release "
+                f"has version {now[part]}. Make the plan anew, or carry it out with the release it was made with."
+            )
 
 
 # The default of every field at the time it was added. Never change a value here: it would rename runs that are done.

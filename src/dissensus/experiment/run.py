@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.base.errors import PlanError, require
-from dissensus.datasets import Dataset
+from dissensus.base.errors import PlanError
+from dissensus.datasets import Dataset, inputs_in_words
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.evaluation.predictions import Predictions
 from dissensus.experiment.about import about
@@ -22,9 +22,10 @@ from dissensus.experiment.budget import epochs_saved
 from dissensus.experiment.clock import Clock
 from dissensus.experiment.machine import device, device_name, one_thread, refuse_other_machine
 from dissensus.experiment.parts import Parts, aim_of, given_votes, parts, reference_labels
-from dissensus.experiment.plan import Plan, described, versions
+from dissensus.experiment.plan import Plan, described, refuse_other_versions
 from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.subject import Diagnose, Kept, Subject, dynamics_of
+from dissensus.experiment.trained import WEIGHTS, save_weights
 from dissensus.records import Diagnosis, RunStore, Weights, write_diagnostics, write_run
 from dissensus.training import Engine, Seeds
 from dissensus.votes import Votes
@@ -33,7 +34,6 @@ if TYPE_CHECKING:  # torch takes two seconds to import, and only carrying out ne
     from dissensus.training import Diverged, Fitted, Job
 
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of an unfinished run
-WEIGHTS = "model.safetensors"  # beside a run that kept them
 
 Row = Mapping[str, Any]
 
@@ -86,9 +86,10 @@ def carry_out(
 
     ``progress`` is given each row of the history; ``source`` says where the data came from and is recorded beside the
     run, as is ``engine``. With ``keep_model`` the weights of the best epoch are kept there too, as
-    ``model.safetensors``; with ``features`` its predictions hold what enters the last layer for every item, at the best
-    and at the last epoch. ``diagnose`` is given the model with the weights of either, and what it returns is kept as
-    ``diagnostics.csv``, so that no weights need be; ``look_inside`` is one. If it fails, the run is kept all the same.
+    ``model.safetensors``, for :func:`~dissensus.experiment.predict_with`; with ``features`` its predictions hold what
+    enters the last layer for every item, at the best and at the last epoch. ``diagnose`` is given the model with the
+    weights of either, and what it returns is kept as ``diagnostics.csv``, so that no weights need be; ``look_inside``
+    is one. If it fails, the run is kept all the same.
     """
     from dissensus.evaluation import records_of
     from dissensus.training import side_by_side
@@ -124,7 +125,8 @@ class Begun:
     """
 
     plan: Plan
-    data: Dataset
+    takes: str  # what its inputs are, in words
+    data: Dataset  # as the model sees them
     split: Parts
     train: Votes
     select: Votes
@@ -186,7 +188,7 @@ class Begun:
     def content(self, fitted: Fitted, looked: Looked = Looked()) -> dict[str, Any]:  # noqa: B008 (frozen)
         """What is written of the run, as :func:`~dissensus.records.write_run` takes it; weights are written here."""
         if self.how.keep_model:
-            _save_weights(self.staging / WEIGHTS, fitted)
+            save_weights(self.staging / WEIGHTS, fitted, self.takes)
         assert fitted.best is not None
         assert fitted.last is not None
         said = {"best": fitted.best, "last": fitted.last}
@@ -230,7 +232,7 @@ def begin(
     clock = clock or Clock()
     started = clock()
     refuse_other_meaning(plan, data)
-    data = seen(plan.model, data, _encoder(source))
+    takes, data = inputs_in_words(data.inputs), seen(plan.model, data, _encoder(source))
     with ExitStack() as claim:
         staging = claim.enter_context(store.claim(plan.name))
         if staging is None:
@@ -240,7 +242,7 @@ def begin(
         checkpoint = store.unfinished(plan.name) / CHECKPOINT
         done = epochs_saved(checkpoint)
         mine = claim.pop_all()
-    return Begun(plan, data, split, train, select, how, source, mine, staging, checkpoint, done, clock, started)
+    return Begun(plan, takes, data, split, train, select, how, source, mine, staging, checkpoint, done, clock, started)
 
 
 def refuse_other_meaning(plan: Plan, data: Dataset) -> None:
@@ -252,12 +254,7 @@ def refuse_other_meaning(plan: Plan, data: Dataset) -> None:
                 f"the plan {plan.name} is about other data: its {part} are {getattr(plan.data, part)!s:.12}, "
                 f"but those of {data.name} are {given[part]!s:.12}. Make the plan anew."
             )
-    for part, now in versions(plan.method, plan.model.name).items():
-        if now != getattr(plan.versions, part):
-            raise PlanError(
-                f"the plan {plan.name} is about version {getattr(plan.versions, part)} of its {part}, but this release "
-                f"has version {now}. Make the plan anew, or carry it out with the release it was made with."
-            )
+    refuse_other_versions(plan, "delivery", "model", "recipe")
 
 
 def job_of(plan: Plan, data: Dataset, split: Parts, train: Votes, select: Votes, encoder: str | None = None) -> Job:
@@ -306,11 +303,3 @@ def _predictions(
         if one.features is not None:
             arrays[f"{name}_features"] = one.features.astype(np.float32, copy=False)
     return arrays
-
-
-def _save_weights(path: Path, fitted: Fitted) -> None:
-    require("safetensors", extra="train")
-    from safetensors.torch import save_file
-
-    assert fitted.best_state is not None
-    save_file(fitted.best_state, path)

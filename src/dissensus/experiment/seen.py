@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from dissensus.base.errors import InputError, PlanError, unknown
 from dissensus.datasets import Dataset, Texts
 from dissensus.experiment.plan import ModelPart
@@ -79,19 +81,28 @@ def encoded(
     say: Say = lambda line: None,
 ) -> Dataset:
     """The same, with word of how far it is: features that the cache does not have are computed here."""
+    assert isinstance(data.inputs, Texts)
+    return replace(data, inputs=read_by(model, data.inputs, the_encoder(model, encoder), progress, say))
+
+
+def read_by(model: ModelPart, texts: Texts, encoder: Encoder, progress: Progress, say: Say) -> NDArray[Any]:
+    """Texts as this model of a plan takes them: features or tokens."""
     from dissensus.models.text import TEXT_MODELS
 
-    assert isinstance(data.inputs, Texts)
-    found = the_encoder(model, encoder)
-    inputs = TEXT_MODELS[model.name].inputs(data.inputs, found, progress, say, **_options(model))
-    return replace(data, inputs=inputs)
+    return TEXT_MODELS[model.name].inputs(texts, encoder, progress, say, **_options(model))
 
 
 def factory(model: ModelPart, data: Dataset, encoder: str | None = None) -> Callable[[], nn.Module]:
     """What makes fresh models of a plan for a data set as they see it."""
+    return factory_for(model, data.array.shape[1:], data.votes.n_classes, encoder)
+
+
+def factory_for(
+    model: ModelPart, shape: tuple[int, ...], n_classes: int, encoder: str | None = None
+) -> Callable[[], nn.Module]:
+    """The same for items of this shape, as the model sees them."""
     from dissensus.models import MODELS, make
 
-    shape, n_classes = data.array.shape[1:], data.votes.n_classes
     if model.name in MODELS:
         return make(model.name, shape, n_classes, **model.options)
     return _text_factory(canonical_json(model.model_dump()), shape, n_classes, encoder)

@@ -7,6 +7,7 @@
 ``predictions.npz`` logits of the evaluation items, best and last epoch, with ids, votes and labels
 ``records.csv``     derived: a row a number
 ``diagnostics.csv`` derived: a row a number that was found inside the model, which may be gone by now
+``model...``        ``model.safetensors``, where asked: the best epoch's weights, and how inputs are scaled for them
 =================== ==================================================================================================
 """
 
@@ -43,6 +44,14 @@ class StoredRun:
 
     name: str
     path: Path
+
+    @classmethod
+    def at(cls, folder: str | os.PathLike[str]) -> StoredRun:
+        """The run in this folder, wherever it was copied to."""
+        path = Path(folder)
+        if not (path / "plan.json").is_file():
+            raise InputError(f"{folder} is not the folder of a run: it holds no plan.json.")
+        return cls(path.resolve().name, path)
 
     @cached_property
     def plan(self) -> dict[str, Any]:

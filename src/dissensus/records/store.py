@@ -78,7 +78,8 @@ class RunStore:
         names = self.names() if among is None else among
         found = [name for name in names if name.startswith(prefix)]
         if not prefix or not found:
-            raise InputError(f"no run starts with {prefix!r} in {self.path}; it holds {_listed(names)}.")
+            near = sorted(names, key=lambda name: -_alike(name, prefix))
+            raise InputError(f"no run starts with {prefix!r} in {self.path}; it holds {_listed(near)}.")
         if len(found) > 1:
             raise InputError(f"{len(found)} runs start with {prefix!r}: {_listed(found)}. Give more digits.")
         return found[0]
@@ -242,6 +243,11 @@ def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise InputError(f"a run's name has {NAME_DIGITS} hex digits, but {name!r} was given.")
     return name
+
+
+def _alike(name: str, prefix: str) -> int:
+    """How many digits are the same before one is not."""
+    return next((place for place, (a, b) in enumerate(zip(name, prefix, strict=False)) if a != b), len(prefix))
 
 
 def _listed(names: Sequence[str], most: int = 8) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from dissensus.base.errors import InputError
 from dissensus.votes.agreement import entropy, krippendorff_alpha, observed_agreement
+from dissensus.votes.nearness import FEWEST, Near, nearness
 from dissensus.votes.table import Votes
 
 
@@ -40,6 +41,7 @@ class Summary:
     agreement: float | None  # share of pairs of votes on one item that agree, mean over the same items
     alpha: float | None  # Krippendorff's, ordinal where the classes are ordered
     most_divided: list[Divided]
+    nearness: list[Near]  # how near so many votes come to what everybody would say; none from too few items
 
 
 def summary(votes: Votes, most: int = 5) -> Summary:
@@ -85,6 +87,7 @@ def summary(votes: Votes, most: int = 5) -> Summary:
             for i in top
             if spread[i] > 0
         ],
+        nearness=nearness(votes) if single and len(pairs) >= FEWEST and votes.n_classes > 1 else [],
     )
 
 

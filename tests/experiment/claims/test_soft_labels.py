@@ -273,6 +273,20 @@ def test_an_average_of_models_that_have_learned_nothing_says_so() -> None:
     assert "on average undecided, since too few have learned enough (over all: KL " in told[0]
 
 
+@pytest.mark.parametrize(("more", "told"), [(-0.04, "helps"), (0.04, "loses")])
+def test_what_hard_delivery_does_to_the_last_epoch_is_told_of_the_average(more: float, told: str) -> None:
+    frozen = tuple(name for name in PAPER.protocols if name.endswith("-frozen"))
+    hard = changed(soft_nll=lambda nll, cell: nll + more * (cell.method in ("sls", "multipass")))
+    evidence = world(hard, protocols=frozen, noise=1e-6)
+    size = "0.060" if more < 0 else "0.020"
+    assert (
+        f"at the last epoch, when none is chosen, it {told} on average where the frozen encoder has learned something "
+        f"(by {size} nats of soft NLL)"
+    ) in answer(judge_claims(evidence, PAPER), evidence)[5]
+    alone = world(hard, protocols=SWEPT)
+    assert "at the last epoch" not in answer(judge_claims(alone, PAPER), alone)[5]
+
+
 def test_a_loss_that_is_sure_is_told_with_its_size() -> None:
     worse = world(changed(soft_nll=lambda nll, cell: nll + 0.04 * (cell.method in ("sls", "multipass"))), noise=1e-6)
     told = answer(judge_claims(worse, PAPER), worse)[5]

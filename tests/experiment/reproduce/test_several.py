@@ -16,6 +16,7 @@ import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.cli import main
+from dissensus.datasets import DATASETS, Dataset, Texts
 from dissensus.experiment.events import Event
 from dissensus.experiment.papers import SMOKE_SEEDS, Cell, Evidence, read_paper
 from dissensus.experiment.reproduce import Several, opened, protocols_like
@@ -30,6 +31,7 @@ from dissensus.experiment.studies.together import Whole
 from dissensus.experiment.studies.trial import Making
 from dissensus.metrics import METRICS, ceiling, entropy
 from dissensus.records import RunStore
+from dissensus.votes import Votes
 
 PAPER = read_paper("soft-labels")
 SMALL, SWEPT = TRIED
@@ -358,3 +360,32 @@ def test_every_split_deals_votes_in_its_own_way(here: Several, smoked: Path) -> 
             assert estimate is not None
             assert told[cell.seed] == pytest.approx(estimate.mean, rel=1e-5)
     assert len(told) == SMOKE_SEEDS
+
+
+def test_another_encoder_has_runs_of_its_own_on_texts_alone(
+    tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(DATASETS, "hs-brexit", few_texts)
+    store = RunStore(tmp_path / "runs")
+    plans = [opened(PAPER, store, "hs-brexit", encoder=where).plans for where in (str(tiny_encoder), None)]
+    assert {plan.model.encoder for plan in plans[0].values()} == {"tiny-bert"}
+    assert not {plan.name for plan in plans[0].values()} & {plan.name for plan in plans[1].values()}
+    words = ("--protocol", "hs-brexit-frozen", "--encoder", str(tiny_encoder), "--only", "main", "--seeds", "0-1")
+    assert command(*words, "-j", "1", "--quiet") == 0
+    found = Evidence.read(tmp_path / "results" / "soft-labels-tiny-bert")
+    assert len(found.runs) == 10
+    assert {about["model"] for about in found.about.values()} == {"frozen, tiny-bert"}
+    assert "another encoder than in the results that come along: tiny-bert." in " ".join(
+        capsys.readouterr().out.split()
+    )
+    with pytest.raises(InputError, match="an encoder is for texts, but cifar10h-small-cnn has none"):
+        opened(PAPER, store, "cifar10h-small-cnn", encoder=str(tiny_encoder))
+    with pytest.raises(InputError, match="an encoder is for texts, but basins is on cifar10h"):
+        opened(read_paper("basins"), store, encoder=str(tiny_encoder))
+
+
+def few_texts() -> Dataset:
+    texts = [f"a {who} {does} ." for who in ("man", "dog", "cat", "woman") for does in ("runs", "eats")] * 6
+    votes = Votes.from_counts([[3 - n % 4, n % 4] for n in range(len(texts))], items=np.arange(len(texts)))
+    return Dataset("hs-brexit", Texts(tuple(texts)), votes)

@@ -94,7 +94,8 @@ def test_risk_against_coverage_is_drawn_for_every_data_set(studied: list[Studied
     assert drawn is not None
     titles = [ax.get_title() for ax in drawn.figure.axes if ax.get_visible()]
     assert titles == list(dict.fromkeys(f"{row.data}, {row.condition}" for row in one.scores))
-    rows = [row for row in one.scores if (row.data, row.checkpoint, row.tempered) == ("md-agreement", "best", False)]
+    place = ("md-agreement", "frozen", "best", False)
+    rows = [row for row in one.scores if (row.data, row.condition, row.checkpoint, row.tempered) == place]
     soft = [row.values["soft risk at 0.5"] for row in rows if row.method == "soft"]
     assert f"md-agreement, frozen: {sum(soft) / len(soft):.1%} with soft" in drawn.alt
 
@@ -161,6 +162,15 @@ def test_a_smoke_test_says_so_before_anything_else(tmp_path: Path) -> None:
     assert SMOKE in write_page(judged, tmp_path).read_text("utf-8")
 
 
+def test_another_encoder_is_named_before_anything_else(tmp_path: Path) -> None:
+    cell = Cell("hs-brexit-fine-tuned", "soft", "all", 1, 0)
+    found = Evidence.from_rows([{"cell": cell, "name": "kl", "value": 1.0, "checkpoint": "best"}])
+    named = {run: {"data": "hs-brexit", "model": "fine-tuned, owner/bert"} for run in found.runs}
+    judged = judge(Evidence(found.runs, named, found.findings), PAPER, tmp_path)
+    assert banner(judged).endswith(": owner/bert.")
+    assert banner(judged) in write_page(judged, tmp_path).read_text("utf-8")
+
+
 def test_the_readme_has_a_line_a_data_set_and_model(
     evidence: Evidence, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -172,7 +182,7 @@ def test_the_readme_has_a_line_a_data_set_and_model(
     told = section.soft_labels(RESULTS)
     for name in PAPER.protocols:
         assert (f"\n| {name} | " in told) == _run(evidence, name)
-    assert "**Does hard delivery help on text, and with how many votes?** It " in told
+    assert "**Does hard delivery help on text, and with how many votes?** " in told
     assert "| sls | " in told
     assert "](results/soft-labels/studies/real-sparsity.md) | Five real votes tell " in told
     assert "The targets of a million items take 0.04, 4 and 400 GB as rows" in " ".join(told.split())

@@ -63,18 +63,20 @@ def differences(plain: Learner, ours: Learner) -> dict[str, float]:
     return {name: distance(b, a) for name, a, b in zip(names, plain.momentum, ours.momentum, strict=True)}
 
 
-def goes_on(ours: Learner, other: Learner, kind: str, device: str) -> None:
-    """A learner that is given the state of another one, as from a checkpoint, makes the same next step."""
+def stepped(learner: Learner, state: list[Tensor], kind: str, device: str) -> list[Tensor]:
+    """The state of a learner after a step from this one, as from a checkpoint; the loss comes last."""
     x, y, share, partner = batch(kind, 2 if device == "cpu" else 64, device)
-    rate = torch.tensor(0.1, device=device)
     with torch.no_grad():
-        for mine, saved in zip(other.tensors(), [tensor.clone() for tensor in ours.tensors()], strict=True):
+        for mine, saved in zip(learner.tensors(), state, strict=True):
             mine.copy_(saved)
-    other.refresh()
-    losses = [learner.step(x, y, rate, share, partner) for learner in (ours, other)]
-    torch.testing.assert_close(*losses, rtol=1e-4, atol=0)
-    for before, after in zip(ours.tensors(), other.tensors(), strict=True):
-        assert distance(after, before) < (1e-4 if device == "cpu" else 0.05)
+    learner.refresh()
+    loss = learner.step(x, y, torch.tensor(0.1, device=device), share, partner)
+    return [tensor.clone() for tensor in (*learner.tensors(), loss)]
+
+
+def apart(one: list[Tensor], other: list[Tensor]) -> float:
+    torch.testing.assert_close(one[-1], other[-1], rtol=1e-4, atol=0)
+    return max(distance(b, a) for a, b in zip(one, other, strict=True))
 
 
 def in_the_interpreter() -> None:
@@ -99,7 +101,9 @@ def in_the_interpreter() -> None:
                 torch.testing.assert_close(ours.model.state_dict()[name], value, rtol=1e-4, atol=1e-5, msg=name)
         assert not ours.weights.grad.any()  # type: ignore[attr-defined]
         if kind == "rows":
-            goes_on(ours, learners("cpu", "tf32", hopper=False, nesterov=True)[1], kind, "cpu")
+            state = [tensor.clone() for tensor in ours.tensors()]
+            other = learners("cpu", "tf32", hopper=False, nesterov=True)[1]
+            assert apart(*(stepped(learner, state, kind, "cpu") for learner in (ours, other))) < 1e-4
         fresh = ResNet18((3, 32, 32), 10)
         ours.reset(fresh, ours.prepare)  # type: ignore[attr-defined]
         assert all(torch.equal(a, b) for a, b in zip(ours.model.parameters(), fresh.parameters(), strict=True))
@@ -137,13 +141,20 @@ def test_a_step_in_bf16_is_as_near_to_fp32_as_autocast_is(kind: str, hopper: boo
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_a_learner_in_bf16_goes_on_from_the_state_of_another() -> None:
+    """No farther apart than one learner is from itself.
+
+    Sums whose order is left to the GPU differ in their last digit, and with bf16 that grows to several percent of some
+    gradients within one step; momentum or statistics that were forgotten would be half of them and more.
+    """
     from dissensus.training.fused.hopper import usable
 
     first, second = (learners("cuda", "bf16", usable(torch.device("cuda")))[1] for _ in range(2))
     x, y, *_ = batch("labels", 64, "cuda")
     for _ in range(3):
         first.step(x, y, torch.tensor(0.01, device="cuda"))
-    goes_on(first, second, "labels", "cuda")
+    state = [tensor.clone() for tensor in first.tensors()]
+    once, again, other = (stepped(learner, state, "labels", "cuda") for learner in (first, first, second))
+    assert apart(once, other) < 2 * apart(once, again) + 0.02
 
 
 if __name__ == "__main__":

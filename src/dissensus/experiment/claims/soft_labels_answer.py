@@ -80,14 +80,29 @@ def _hard_delivery(ledger: Ledger) -> str:
     hurts = [row.view for row in alone if row.verdict == CONTRADICTED]
     told = [f"helps on {', '.join(helps)}" if helps else "is nowhere shown to help"]
     told += [f"and loses to soft labels on {', '.join(hurts)}{by_how_much(alone)}"] if hurts else []
-    return f"With all votes, hard delivery {' '.join(told)} (A3, {len(alone)} data sets and models); {_few(few)}."
+    return (
+        f"With all votes, hard delivery {' '.join(told)} (A3, {len(alone)} data sets and models){at_the_end(ledger)}; "
+        f"{_few(few)}."
+    )
 
 
-def by_how_much(rows: Sequence[Row]) -> str:
-    """The span of what hard delivery loses where it is shown to lose: a difference that is sure may be a small one."""
-    shown = [row for row in rows if row.verdict == CONTRADICTED]
-    lost = [cell for row in shown for cell in row.deciding[0].cells if cell.verdict == CONTRADICTED]
-    means = sorted(-cell.mean for cell in lost if cell.mean is not None)
+def at_the_end(ledger: Ledger) -> str:
+    """What hard delivery does to the last epoch, when none is chosen, on average over the sets of a model."""
+    rows = [row for row in ledger if row.claim == "A3" and row.view.startswith("mean-") and row.view.endswith("-last")]
+    told = [
+        f"{word} on average where the {row.view[5:-5]} encoder has learned something{by_how_much([row], verdict)}"
+        for verdict, word in ((SUPPORTED, "helps"), (CONTRADICTED, "loses"))
+        for row in rows
+        if row.seeds and not row.barred and row.verdict == verdict
+    ]
+    return f"; at the last epoch, when none is chosen, it {' and '.join(told)}" if told else ""
+
+
+def by_how_much(rows: Sequence[Row], verdict: str = CONTRADICTED) -> str:
+    """The span of what hard delivery loses where it is shown to, or gains: a difference that is sure may be small."""
+    shown = [row for row in rows if row.verdict == verdict]
+    cells = [cell for row in shown for cell in row.deciding[0].cells if cell.verdict == verdict]
+    means = sorted(abs(cell.mean) for cell in cells if cell.mean is not None)
     span = dict.fromkeys(f"{mean:.3f}" for mean in (means[0], means[-1])) if means else {}
     return f" (by {' to '.join(span)} nats of soft NLL)" if span else ""
 

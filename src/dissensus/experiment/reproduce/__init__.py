@@ -20,11 +20,12 @@ From the evidence on (:mod:`dissensus.experiment.papers`, :mod:`dissensus.experi
 
 from __future__ import annotations
 
+from dissensus.base.errors import InputError
 from dissensus.experiment.papers import Evidence, Paper
 from dissensus.experiment.reproduce.refusals import refuse_without_gpu
 from dissensus.experiment.reproduce.reproduction import Reproduction
 from dissensus.experiment.reproduce.setting import Setting, full, smoke
-from dissensus.experiment.reproduce.several import TRIED, Several, protocols_like
+from dissensus.experiment.reproduce.several import TRIED, Several, of_texts, protocols_like
 from dissensus.experiment.reproduce.standing import Standing, counts
 from dissensus.records import RunStore
 
@@ -50,13 +51,19 @@ def opened(
     look: str = "tf32",
     before: Evidence | None = None,
     to_merge: bool = False,
+    encoder: str | None = None,
 ) -> Reproduction | Several:
     """A paper and what it is repeated on: one data set and model, or several; ``small`` for a test of everything.
 
     ``look`` is the precision of products inside models on a GPU. Runs that results tell of ``before`` count as done;
     those that they have to be compared with are not made again where the store is ``to_merge`` with one that has them.
+    With an ``encoder``, a folder or a name, it is repeated with that one on the sets of texts alone.
     """
     if paper.data:
+        if encoder is not None:
+            raise InputError(f"an encoder is for texts, but {paper.name} is on {paper.data}; soft-labels has texts.")
         return Reproduction.open(paper, smoke() if small else full(paper, look), store, before, to_merge)
     protocols = list(TRIED) if small and protocol is None else protocols_like(paper, protocol)
-    return Several.open(paper, store, protocols, small, before, to_merge)
+    if encoder is not None:
+        protocols = of_texts(paper, protocols)
+    return Several.open(paper, store, protocols, small, before, to_merge, encoder)

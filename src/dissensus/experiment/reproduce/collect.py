@@ -20,6 +20,7 @@ from dissensus.experiment.reproduce.yardsticks import YARDSTICK, entropy_gaps, y
 from dissensus.experiment.subject import dynamics_of
 from dissensus.metrics import entropy, smooth_reliability
 from dissensus.metrics.calibration import equal_mass
+from dissensus.models.text.encoder import PACKAGED
 from dissensus.records import CHECKPOINTS, Checkpoint, StoredRun
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def about(run: StoredRun) -> dict[str, Any]:
     training, looking, _ = took(run)
     found = {
         "data": run.plan["data"]["name"],
-        "model": run.plan["model"]["name"],
+        "model": model_told(run.plan["model"]),
         "version": told.get("dissensus"),
         "commit": told.get("commit"),
         "torch": packages.get("torch"),
@@ -70,6 +71,16 @@ def about(run: StoredRun) -> dict[str, Any]:
         "diverged": run.diverged,
     }
     return {name: value for name, value in found.items() if value is not None}  # as files have it
+
+
+def model_told(model: Mapping[str, Any]) -> str:
+    """Its name, and where it reads texts by another encoder than the default one, that one's.
+
+    >>> model_told({"name": "frozen", "encoder": "all-MiniLM-L6-v2"}), model_told({"name": "frozen", "encoder": "mine"})
+    ('frozen', 'frozen, mine')
+    """
+    encoder = model.get("encoder")
+    return str(model["name"]) if encoder in (None, PACKAGED) else f"{model['name']}, {encoder}"
 
 
 def _of_run(cell: Cell, run: StoredRun, of: Reproduction) -> Found:

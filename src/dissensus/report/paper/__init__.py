@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dissensus.base.words import listed
 from dissensus.report.paper.differences import Note, read_notes
 from dissensus.report.paper.page import write_paper_page
 from dissensus.report.paper.soft_labels import write_soft_labels_page
@@ -24,7 +25,13 @@ SMOKE = (
 
 def banner(judged: PaperJudgement) -> str:
     """What a reader has to know before anything else, if there is such a thing."""
-    return SMOKE if judged.smoke else ""
+    if judged.smoke:
+        return SMOKE
+    models = (str(about.get("model", "")) for about in judged.evidence.about.values())
+    encoders = sorted({model.partition(", ")[2] for model in models} - {""})
+    return f"Texts are read by another encoder than in the results that come along: {listed(encoders)}." * bool(
+        encoders
+    )
 
 
 def write_page(judged: PaperJudgement, folder: str | os.PathLike[str], notes: Sequence[Note] = ()) -> Path:

@@ -1,4 +1,4 @@
-"""Learning curves of both arms, and what more votes an item buy."""
+"""Learning curves of every method, and what more votes an item buy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dissensus.experiment.papers import Paper
     from dissensus.experiment.papers.evidence import Evidence
 
-ARMS = ("majority", "label-smoothing", "soft")
+ARMS = ("majority", "label-smoothing", "soft", "sls", "multipass")
 SWEPT = ("soft", "sls", "multipass")
 METRICS = ("kl", "js_distance", "accuracy", "entropy_correlation")
 

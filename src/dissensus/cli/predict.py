@@ -1,0 +1,286 @@
+"""``dissensus predict``: what the model of a run says of new items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import signature
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from dissensus.base.errors import InputError, unknown
+from dissensus.base.words import first, listed, many
+from dissensus.cli import options
+from dissensus.cli.extras import need
+from dissensus.cli.given import key_values
+from dissensus.cli.sweeping import encoding
+from dissensus.cli.tables import in_words, show_table
+from dissensus.cli.telling import err, out, print_json, print_text, tell_note, waiting
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from dissensus.datasets import Inputs
+    from dissensus.records import StoredRun
+
+SHOWN = 10  # classes, those with the largest shares
+DISPUTED = 5  # items
+NAMED = 3  # classes of such an item
+EXAMPLES = (
+    "Examples: [bold]dissensus train --votes labels.csv --texts texts.csv --save-model[/bold], then, by the name that "
+    "it told, [bold]dissensus predict 3f2a --texts new.csv -o predictions.csv[/bold]; "
+    "[bold]dissensus predict 3f2a --inputs images/ --temperature | head[/bold]; "
+    "[bold]dissensus predict saved/3f2a90c1d2e3f4a5 --inputs new.npz --json[/bold]"
+)
+
+
+def predict(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN", help="A run that kept its model (--save-model): its name, its first digits, or its folder."
+        ),
+    ],
+    inputs: Annotated[
+        str | None,
+        typer.Option(
+            "--inputs", metavar="FILE|FOLDER", help="New items: features (.npy, .npz, .csv, ...) or images, as trained."
+        ),
+    ] = None,
+    texts: Annotated[
+        str | None,
+        typer.Option(
+            "--texts", metavar="FILE", help="New items: a table with the columns id, text and, for pairs, text_pair."
+        ),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="NAME", help="Or the items of a named data set.")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="KEY=VALUE",
+            help="How to read them: ids=task, text=sentence, text_pair=answer, texts_delimiter=';', 'size=[32,32]'. "
+            "A size that the run was trained with need not be said.",
+        ),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to write the predictions: .csv, .tsv, .jsonl or .parquet. By default, CSV on standard output.",
+        ),
+    ] = None,
+    temperature: Annotated[
+        bool,
+        typer.Option(
+            "--temperature", help="After the temperature that fits the votes on the run's selection items best."
+        ),
+    ] = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="FOLDER|NAME",
+            help="Where the run's text encoder lies, if not where it lay in training.",
+        ),
+    ] = None,
+    store: options.Store = Path("runs"),
+    as_json: options.Json = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress; and no summary beside CSV on standard output.")
+    ] = False,
+) -> None:
+    """What would annotators say of new items? The probability of every class, by a model that was trained and kept.
+
+    A row an item, in the order in which they come: its id (item), the most probable class (predicted), the entropy in
+    nats (entropy: 0 where the model is sure; high where it expects annotators to disagree), and the probability of
+    every class (p_ and its name).
+
+    Items are scaled, or read by the text encoder, as they were in training; the files of the training are not needed.
+    The model is that of the best epoch.
+    """
+    need("train")
+    from dissensus.evaluation import selected_temperature
+    from dissensus.experiment.trained import predict_with, refuse_without_model
+    from dissensus.metrics import softmax
+
+    if file is not None:
+        _check_place(file, [Path(one) for one in (inputs, texts) if one])
+    run = _run(name, store)
+    refuse_without_model(run)
+    heat = selected_temperature(run) if temperature else None
+    with waiting("Reading the items", quiet):
+        ids, items = _items({"--inputs": inputs, "--texts": texts, "--data": data}, option, run)
+    with encoding(quiet, once="") as progress:
+        said = predict_with(run, items, encoder=encoder, progress=progress, say=tell_note)
+    found = Predicted(run, ids, softmax(said.logits, heat or 1.0), heat)
+    if file is not None:
+        _write(found.table, file)
+    if as_json:
+        place = {"file": None, "predictions": found.table.to_dicts()}
+        print_json(found.summary | (place if file is None else {"file": str(file), "predictions": None}))
+    elif file is not None:
+        _show(found, out)
+        out.print(f"\nThe predictions: [bold]{escape(str(file))}[/]", soft_wrap=True)
+    else:
+        print_text(found.table.write_csv())
+        if not quiet:
+            _show(found, err)
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What is told of new items."""
+
+    run: StoredRun
+    ids: Sequence[str]
+    probs: NDArray[np.float64]  # (items, classes)
+    temperature: float | None
+
+    @cached_property
+    def classes(self) -> list[str]:
+        return [str(name) for name in self.run.plan["data"]["classes"]]
+
+    @cached_property
+    def entropy(self) -> NDArray[np.float64]:
+        from dissensus.metrics.entropies import entropy
+
+        return entropy(self.probs)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        import polars as pl
+
+        predicted = [self.classes[best] for best in self.probs.argmax(1)]
+        shares = {f"p_{name}": self.probs[:, place] for place, name in enumerate(self.classes)}
+        return pl.DataFrame({"item": self.ids, "predicted": predicted, "entropy": self.entropy, **shares})
+
+    @cached_property
+    def most_disputed(self) -> list[int]:
+        """The highest entropy first; of those alike, the earlier item."""
+        return (-self.entropy.round(12)).argsort(kind="stable")[:DISPUTED].tolist()
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return {
+            "run": self.run.name,
+            "items": len(self.ids),
+            "temperature": self.temperature,
+            "shares": dict(zip(self.classes, self.probs.mean(0).tolist(), strict=True)),
+            "top_probability": float(self.probs.max(1).mean()),
+            "entropy": float(self.entropy.mean()),
+            "most_disputed": [self.ids[place] for place in self.most_disputed],
+        }
+
+
+def _run(name: str, store: Path) -> StoredRun:
+    """By its folder, or by the beginning of its name in the store."""
+    from dissensus.records import RunStore, StoredRun
+
+    if (Path(name) / "plan.json").is_file():
+        return StoredRun.at(name)
+    if inside := RunStore(name).names() if Path(name).is_dir() else []:
+        raise InputError(f"{name} is a folder of runs; give one of them, such as {Path(name) / inside[0]}.")
+    kept = RunStore(store)
+    return kept.read(kept.resolve(name))
+
+
+def _items(given: Mapping[str, str | None], option: Sequence[str] | None, run: StoredRun) -> tuple[list[str], Inputs]:
+    """The new items and their ids, in their order."""
+    from dissensus.datasets import load, own_items
+
+    named = {flag: value for flag, value in given.items() if value is not None}
+    if len(named) != 1:
+        raise InputError(
+            f"{listed(list(named))} both name items; give one of them."
+            if named
+            else "there are no items to predict: give --texts FILE, or --inputs FILE|FOLDER, as the run was trained."
+        )
+    ((flag, place),) = named.items()
+    settings = key_values("--option", option, "text=sentence")
+    if flag == "--data":
+        loaded = load(place, **settings)
+        return [str(item) for item in loaded.votes.items.tolist()], loaded.inputs
+    known = [key for key in signature(own_items).parameters if key not in ("inputs", "texts", "endings")]
+    if wrong := [key for key in settings if key not in known]:
+        raise InputError(unknown("option of new items", wrong[0], known))
+    if flag == "--texts":
+        return own_items(texts=place, **settings)
+    return own_items(place, **_of_images(run, Path(place)) | settings)
+
+
+def _of_images(run: StoredRun, place: Path) -> dict[str, Any]:
+    """How the run read images: their size, and whether their ids have the endings of the files."""
+    if not place.is_dir():
+        return {}
+    from dissensus.datasets.image_folder import ENDINGS
+
+    size = (run.about.get("source") or {}).get("options", {}).get("size")
+    endings = any(item.lower().endswith(ENDINGS) for item in run.predictions["ids"].tolist())
+    return {"endings": endings} | ({"size": size} if size else {})
+
+
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+    ".csv": lambda table, path: table.write_csv(path),
+    ".tsv": lambda table, path: table.write_csv(path, separator="\t"),
+    ".jsonl": lambda table, path: table.write_ndjson(path),
+    ".parquet": lambda table, path: table.write_parquet(path),
+}
+
+
+def _check_place(file: Path, read: Sequence[Path]) -> None:
+    if file.suffix.lower() not in WRITERS:
+        raise InputError(unknown("suffix of --out", file.suffix, WRITERS) + ".")
+    if any(file.exists() and one.exists() and file.samefile(one) for one in read):
+        raise InputError(f"--out {file} would overwrite the file that is read; give another name.")
+
+
+def _write(table: pl.DataFrame, file: Path) -> None:
+    import polars as pl
+
+    from dissensus.base.files import written_whole
+
+    with written_whole(file) as part:
+        try:
+            WRITERS[file.suffix.lower()](table, part)
+        except pl.exceptions.PolarsError as error:  # which tells of a full disk in its own words
+            raise OSError(str(error)) from error
+
+
+def _show(found: Predicted, to: Console) -> None:
+    told, classes = found.summary, found.classes
+    heat = "" if found.temperature is None else f", after a temperature of {found.temperature:.3f}"
+    times = dict(zip(*found.table["predicted"].value_counts(), strict=True))
+    shares = sorted(told["shares"].items(), key=lambda pair: -pair[1])
+    rows = [[name, f"{share:.3f}", f"{times.get(name, 0):,}"] for name, share in shares[:SHOWN]]
+    title = f"{many(len(found.ids), 'item')} by run {found.run.name} ({in_words(found.run)}){heat}"
+    show_table(title, ["class", "mean probability", "items predicted"], rows, console=to)
+    if len(shares) > SHOWN:
+        rest = sum(share for _, share in shares[SHOWN:])
+        to.print(f"and {len(shares) - SHOWN:,} other classes, together {rest:.3f}")
+    to.print(
+        f"\nHow sure: the most probable class has {told['top_probability']:.3f} on average, and the mean entropy is "
+        f"{told['entropy']:.3f} nats (0: sure, {log(len(classes)):.3f}: all classes alike).\n"
+    )
+    disputed = [
+        [found.ids[place], f"{found.entropy[place]:.3f}", _largest(classes, found.probs[place])]
+        for place in found.most_disputed
+    ]
+    show_table("Most disputed items, as the model expects", ["item", "entropy", "probabilities"], disputed, console=to)
+
+
+def _largest(classes: Sequence[str], probs: NDArray[np.float64]) -> str:
+    best = [f"{classes[place]} {probs[place]:.3f}" for place in (-probs).argsort(kind="stable")]
+    return first(best, NAMED)
