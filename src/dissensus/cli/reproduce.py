@@ -205,7 +205,7 @@ def reproduce(
         if not runs_only:
             evidence = _collect(repeated, out_folder, quiet)
     made = wanted.without_training() if results_only else wanted
-    left = _make_studies(made, repeated, out_folder, of_seeds, context.obj, end, width, quiet)
+    left = _make_studies(made, repeated, out_folder, of_seeds, context.obj, end, encoder, width, quiet)
     code = code or (LEFT if left else 0)
     if not runs_only:
         _judge(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
@@ -352,6 +352,7 @@ def _make_studies(
     seeds: set[int] | None,
     command: str,
     end: Deadline | None,
+    encoder: str | None,
     width: int,
     quiet: bool,
 ) -> int:
@@ -369,7 +370,9 @@ def _make_studies(
     here, asked, over = folder / FOLDER, seeds or SEEDS, None if end is None else end.end
     try:
         with ended_by_sigterm():
-            made = carry_out(wanted.studies, here, command, asked, runs=runs, width=width, say=say, end=over)
+            made = carry_out(
+                wanted.studies, here, command, asked, runs=runs, encoder=encoder, width=width, say=say, end=over
+            )
     except KeyboardInterrupt as stopped:
         trained = wanted.training_alone().studies
         kept = sum(len(study.seeds_in(here) & set(asked)) for study in trained)

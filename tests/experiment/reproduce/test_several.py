@@ -178,6 +178,21 @@ def test_a_study_that_is_named_is_made_without_any_run(
     assert json.loads(capsys.readouterr().out)["studies"] == [{"study": "transfer", "seeds": 1, "done": 1}]
 
 
+@pytest.mark.parametrize("words", [(), ("--encoder", "owner/bert")])
+def test_a_study_is_made_with_the_encoder_that_is_named(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Given] = []
+
+    def make(one: Given) -> OneSeed:
+        given.append(one)
+        return one_row
+
+    monkeypatch.setitem(STUDIES, "transfer", replace(STUDIES["transfer"], make=make))
+    assert command("--runs-only", "--only", "transfer", "--out", str(tmp_path), "--quiet", *words) == 0
+    assert [one.encoder for one in given] == [words[1] if words else None]
+
+
 @pytest.fixture
 def imagined(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """A study without trainings; and how wide it was to be."""

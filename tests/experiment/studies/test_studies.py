@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dissensus.base.errors import InputError, StoreError
-from dissensus.experiment.studies import STUDIES, Made, carry_out, real_sparsity
+from dissensus.experiment.studies import STUDIES, TRAINED, Given, Made, carry_out, real_sparsity
 from dissensus.experiment.studies.study import SEEDS
 from dissensus.experiment.studies.trial import Making
 
@@ -43,6 +43,16 @@ def test_a_study_has_a_rule_of_its_own(study):
     assert head.startswith("(each word by finding; ")
     assert lines
     assert not any(mark in line for line in (head, *lines) for mark in ("`", "**", ":mod:"))
+
+
+@pytest.mark.parametrize("study", TRAINED, ids=lambda study: study.name)
+def test_a_study_trains_the_model_and_encoder_that_it_is_given(study, small, monkeypatch):
+    heard, module = [], sys.modules[study.make.__module__]
+    monkeypatch.setattr(module, "load", lambda name, **how: small.data, raising=False)
+    monkeypatch.setattr(module, "experts_and_crowd", lambda: (small.data, small.data), raising=False)
+    monkeypatch.setattr(module, "setting", lambda data, *given: heard.append(given))
+    study.make(Given("fine-tuned", encoder="owner/bert"))
+    assert set(heard) == {("fine-tuned", "owner/bert")}
 
 
 def test_seeds_are_made_once_and_kept_one_by_one(study, tmp_path):

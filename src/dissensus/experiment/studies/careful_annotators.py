@@ -72,7 +72,7 @@ def careful_annotators(careful: Dataset, crowd: Dataset, seed: int, how: TrialSe
 def make(given: Given) -> OneSeed:
     """VariErrNLI and ChaosNLI."""
     careful, crowd = experts_and_crowd()
-    how = setting(crowd, given.model)
+    how = setting(crowd, given.model, given.encoder)
     return lambda seed: [careful_annotators(careful, crowd, seed, how)]
 
 

@@ -34,6 +34,7 @@ def carry_out(
     seeds: Collection[int] = SEEDS,
     *,
     runs: Callable[[], Iterable[StoredRun]] = tuple,
+    encoder: str | None = None,
     width: int = 4,
     say: Say = lambda line: None,
     end: float | None = None,
@@ -42,9 +43,9 @@ def carry_out(
 
     On a GPU ``width`` trainings go side by side, also those of several seeds, and of studies with the same model. None
     is begun that would not be done by ``end`` (:func:`~dissensus.experiment.studies.together.together`). ``runs`` are
-    those of the paper that are there, for studies that train nothing.
+    those of the paper that are there, for studies that train nothing. Another ``encoder`` belongs into another folder.
     """
-    here = _Here(folder, command, runs, say, {study.name: study.left(folder, seeds) for study in studies})
+    here = _Here(folder, command, runs, encoder, say, {study.name: study.left(folder, seeds) for study in studies})
     before = here.left()
     for model, several in groupby(studies, key=lambda study: study.model):
         waiting = [study for study in several if here.seeds[study.name]]
@@ -63,6 +64,7 @@ class _Here:
     folder: str | os.PathLike[str]
     command: str
     runs: Callable[[], Iterable[StoredRun]]
+    encoder: str | None
     say: Say
     seeds: dict[str, list[int]]  # by study
 
@@ -73,7 +75,7 @@ class _Here:
 def _seeds(studies: Sequence[Study], here: _Here, width: int) -> Iterator[_Seed]:
     """The data of a study are read when its first seed is looked at."""
     for study in studies:
-        one_seed = study.make(Given(study.model, here.runs))
+        one_seed = study.make(Given(study.model, here.runs, here.encoder))
         for seed in tuple(here.seeds[study.name]):
             yield _Seed(study, seed, one_seed(seed), here, width)
 

@@ -131,7 +131,7 @@ def least_agreeing(data: Dataset, seed: int, how: TrialSetting) -> Making:
 
 def make(given: Given) -> OneSeed:
     """The three sets of texts whose annotators are known."""
-    sets = [(data := load(name), setting(data, given.model)) for name in NAMES]
+    sets = [(data := load(name), setting(data, given.model, given.encoder)) for name in NAMES]
     return lambda seed: [least_agreeing(data, seed, how) for data, how in sets]
 
 

@@ -80,7 +80,10 @@ def real_sparsity(data: Dataset, original: Votes, seed: int, how: TrialSetting) 
 
 def make(given: Given) -> OneSeed:
     """Both parts of ChaosNLI that have original votes."""
-    sets = [(data := load(name), load(name, votes="original").votes, setting(data, given.model)) for name in NAMES]
+    sets = [
+        (data := load(name), load(name, votes="original").votes, setting(data, given.model, given.encoder))
+        for name in NAMES
+    ]
     return lambda seed: [real_sparsity(data, votes, seed, how) for data, votes, how in sets]
 
 

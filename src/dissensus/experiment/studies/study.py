@@ -32,6 +32,7 @@ class Given:
 
     model: str
     runs: Callable[[], Iterable[StoredRun]] = tuple
+    encoder: str | None = None  # where it lies, if it is not the default
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ def make(given: Given) -> OneSeed:
     """Between sets of the same classes; when the whole encoder is trained, from NLI on to MD-Agreement too."""
     pairs = PAIRS if given.model == "frozen" else (*PAIRS, FURTHER)
     sets = {name: load(name) for name in dict.fromkeys(name for pair in pairs for name in pair)}
-    ways = [(sets[one], sets[other], setting(sets[one], given.model)) for one, other in pairs]
+    ways = [(sets[one], sets[other], setting(sets[one], given.model, given.encoder)) for one, other in pairs]
     return lambda seed: [transfer(first, second, seed, how) for first, second, how in ways]
 
 

@@ -89,7 +89,7 @@ def pools(n_classes: int) -> dict[str, list[Annotator]]:
 
 def make(given: Given) -> OneSeed:
     """A hundred votes an item on three classes, and five on two."""
-    sets = [(data := load(name), setting(data, given.model)) for name in NAMES]
+    sets = [(data := load(name), setting(data, given.model, given.encoder)) for name in NAMES]
     return lambda seed: [unreliable_annotators(data, seed, how) for data, how in sets]
 
 
