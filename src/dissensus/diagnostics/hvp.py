@@ -18,8 +18,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from dissensus.base.arrays import as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
-from dissensus.base.streams import stream
 from dissensus.diagnostics.determinism import refuse_batch_statistics, refuse_random
+from dissensus.diagnostics.directions import normals
 from dissensus.diagnostics.forms import NotPlain, Parameters, Point
 from dissensus.diagnostics.given import as_inputs, as_model, differentiable
 from dissensus.evaluation.predict import device_of, evaluating, rows
@@ -186,8 +186,8 @@ class Hessian:
             )
 
     def _directions(self, number: int) -> Tensor:
-        numbers = stream(0, "forms").standard_normal((number, self.size), np.float32)
-        return torch.from_numpy(numbers).to(self.device, self.dtype)
+        rows = normals(number * self.size, 0, "forms").reshape(number, self.size)
+        return rows.to(self.device, self.dtype, copy=True)
 
     def _products_by_forms(self, along: Parameters, vectors: int) -> Iterator[Parameters]:
         for point in self._points():

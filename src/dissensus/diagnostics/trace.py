@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dissensus.base.errors import InputError
-from dissensus.base.streams import bits
+from dissensus.diagnostics.directions import packed_signs
 from dissensus.diagnostics.hvp import Array, Hessian, Options
 from dissensus.diagnostics.lanczos import Krylov, krylov, start
 from dissensus.metrics.checks import as_whole
@@ -114,8 +114,7 @@ def _inside(z: Tensor, space: Krylov) -> Tensor:
 
 def signs(hessian: Hessian, seed: int, probe: int) -> Tensor:
     """-1 or 1 for every parameter: 64 from every number drawn, unpacked where the model is."""
-    words = bits(seed, "hutchinson", probe, at=-(-hessian.size // 64)).astype("<u8").view(np.uint8)
-    packed = torch.from_numpy(words).to(hessian.device)
+    packed = packed_signs(hessian.size, seed, probe).to(hessian.device)
     ones = (packed[:, None] >> torch.arange(8, dtype=torch.uint8, device=hessian.device)) & 1
     return ones.flatten()[: hessian.size].to(hessian.dtype) * 2 - 1
 
