@@ -203,7 +203,7 @@ def _maps(model: str, subject: Subject, inputs: Any, chunk: int) -> NDArray[np.f
 def _logits(subject: Subject, chunk: int) -> NDArray[np.float32]:
     from dissensus.evaluation.predict import predict
 
-    return predict(subject.model, subject.train, subject.prepare, batch_size=chunk)
+    return predict(subject.model, subject.prepared(subject.train), batch_size=chunk)
 
 
 def _lines(ends: Ends, subject: Subject, inputs: Any, effort: Effort) -> Found:
