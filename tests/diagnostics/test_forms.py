@@ -278,3 +278,16 @@ def test_what_is_kept_is_dropped_when_the_model_changes(change):
     fresh = Hessian(*given, product=double_backward)(z)
     torch.testing.assert_close(after, (torch.linalg.vecdot(z, fresh), fresh))
     assert not torch.allclose(before[1], after[1])
+
+
+@pytest.mark.parametrize(("model", "copies"), [("sum in place", 2), ("groups", 0)])
+def test_what_is_kept_is_copied_only_where_something_works_in_place(model, copies):
+    hessian, z, _ = both(MODELS_OF_MODULES[model])
+    hessian.chunk = 20
+    hessian.forms(z)
+    kept = [place for place in hessian._kept[1].places if place.output is not None]
+    before = [place.output.clone() for place in kept]
+    assert sum(place.written for place in kept) == copies
+    hessian.forms(z)
+    hessian(z)
+    assert all(torch.equal(place.output, value) for place, value in zip(kept, before, strict=True))
