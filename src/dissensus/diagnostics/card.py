@@ -10,14 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from dissensus.base.arrays import PerItem, as_simplex, same_length
-from dissensus.diagnostics.curvature import curvature
+from dissensus.diagnostics.curvature import curvature_by
 from dissensus.diagnostics.findings import correlated, estimated, within
 from dissensus.diagnostics.given import as_inputs, as_model
 from dissensus.diagnostics.gradient_variance import GradientVariance, against_entropy
+from dissensus.diagnostics.hvp import Hessian
 from dissensus.diagnostics.last_layer import LastLayer, last_layer
 from dissensus.diagnostics.neighbours import knn_on
 from dissensus.diagnostics.odin import odin
 from dissensus.diagnostics.ood import auroc, auroc_error, energy, entropy_score, knn, margin, msp
+from dissensus.diagnostics.trace import probed_by_item
 from dissensus.evaluation.predict import device_of
 from dissensus.metrics import most_disputed, softmax
 from dissensus.records import Diagnosis, Slice
@@ -105,19 +107,14 @@ def sharpness(
     chunk: int = 500,
     precision: str = "fp32",
 ) -> Iterator[Diagnosis]:
-    """Curvature on all items, and on the tenth of them with most disagreement."""
-    for part in slices:
+    """Curvature on all items, and on the tenth of them with most disagreement, whose probes are those of all items."""
+    wanted = tuple(slices)
+    hessian = Hessian(model, inputs, human, chunk=chunk, precision=precision)
+    by_item = probed_by_item(hessian, probes, seed) if {"all", "disputed"} <= set(wanted) else None
+    for part in wanted:
         index = np.arange(len(human)) if part == "all" else most_disputed(human)
-        found = curvature(
-            model,
-            inputs[index],
-            human[index],
-            probes=probes,
-            tolerance=tolerance,
-            seed=seed,
-            chunk=chunk,
-            precision=precision,
-        )
+        known = None if by_item is None else by_item[:, index].mean(1)
+        found = curvature_by(hessian if part == "all" else hessian.on(index), probes, tolerance, seed, known=known)
         n, norm = len(index), found.weight_norm**2
         yield within("top_eigenvalue", found.top_eigenvalue, found.top_residual, n, part)
         yield estimated("trace", found.trace, found.trace_se, n, part)

@@ -63,7 +63,7 @@ class Affine(NamedTuple):
 
     whole: Callable[[Tensor, Tensor, Tensor | None], Tensor]  # inputs, weight and bias -> outputs
     onto: Callable[[Tensor | None, Tensor, Tensor], Tensor]  # something, and the part added to it
-    bend: Callable[[Tensor, Tensor, Tensor], Tensor]  # the inner product of a gradient with the part
+    bend: Callable[[Tensor, Tensor, Tensor], Tensor]  # the inner products of rows of a gradient with those of the part
     keep: bool  # whether its outputs are dear to compute
 
 
@@ -72,6 +72,7 @@ class Form(NamedTuple):
 
     value: Tensor
     size: Tensor
+    rows: Tensor | None  # what it is a sum of, if all modules have as many rows as there are items
 
 
 class Place(NamedTuple):
@@ -114,7 +115,7 @@ class Point:
         return dict(zip(variables, rows, strict=True))
 
     def _form(self, along: Parameters) -> Form:
-        terms: list[Tensor] = []
+        rows: list[Tensor] = []
         others: list[Callable[[], Tensor]] = []
         waiting = iter(self.places)
 
@@ -132,7 +133,7 @@ class Point:
             if moving is not None:
                 tangent = affine.onto(tangent, moving, weight)
             if moving is not None and turning is not None:
-                terms.append(2 * affine.bend(gradient, moving, turning))
+                rows.append(2 * affine.bend(gradient, moving, turning))
             return output if tangent is None else forward_ad.make_dual(output, tangent)
 
         def bend(module: nn.Module, entered: tuple[Tensor]) -> None:
@@ -153,10 +154,15 @@ class Point:
             duals = {name: forward_ad.make_dual(value, along[name]) for name, value in self.parameters.items()}
             with _changed(self.affines, change):
                 outputs, moving = forward_ad.unpack_dual(functional_call(self.model, duals, (self.x,)))
-        terms += [other() for other in others]
-        terms.append(outputs.new_zeros(()) if moving is None else _second_derivative(self.total, (outputs,), (moving,)))
-        sizes = torch.stack(terms)
-        return Form(sizes.sum(), sizes.detach().abs().sum())
+        if moving is not None:
+            rows.append(_by_row(jvp(grad(self.total), (outputs,), (moving,))[1] * moving))
+        if not rows and not others:
+            rows.append(outputs.new_zeros(len(self.x)))
+        if others or any(len(row) != len(self.x) for row in rows):
+            terms = torch.stack([*(row.sum() for row in rows), *(other() for other in others)])
+            return Form(terms.sum(), terms.detach().abs().sum(), None)
+        table = torch.stack(rows)
+        return Form(table.sum(), table.detach().sum(1).abs().sum(), table.detach().sum(0))
 
 
 def _places_within(model: nn.Module, affines: Affines, parameters: Parameters, x: Tensor, total: Total) -> list[Place]:
@@ -204,7 +210,7 @@ def _product(
     def onto(to: Tensor | None, x: Tensor, weight: Tensor) -> Tensor:
         return part(x, weight) if to is None else to + part(x, weight)
 
-    return Affine(whole, onto, lambda gradient, x, weight: (gradient * part(x, weight)).sum(), keep)
+    return Affine(whole, onto, lambda gradient, x, weight: _by_row(gradient * part(x, weight)), keep)
 
 
 def _frozen(mean: Tensor, scale: Tensor) -> Affine:
@@ -223,10 +229,15 @@ def _frozen(mean: Tensor, scale: Tensor) -> Affine:
         return x * factor if to is None else torch.addcmul(to, x, factor)
 
     def bend(gradient: Tensor, x: Tensor, weight: Tensor) -> Tensor:
-        places = [axis for axis in range(x.ndim) if axis != 1]
-        return ((gradient * x).sum(places) * (weight * scale)).sum()
+        products = gradient * x
+        by_channel = products.sum(list(range(2, x.ndim))) if x.ndim > 2 else products
+        return (by_channel * (weight * scale)).sum(1)
 
     return Affine(whole, onto, bend, keep=True)
+
+
+def _by_row(values: Tensor) -> Tensor:
+    return values.sum(list(range(1, values.ndim))) if values.ndim > 1 else values
 
 
 def _by_differentiating(module: nn.Module, inputs: Moving, weights: dict[str, Moving], gradient: Tensor) -> Tensor:

@@ -92,17 +92,41 @@ class Probed:
     rest: NDArray[np.float64]
 
 
-def probed(hessian: Hessian, probes: int, seed: int, outside: Krylov | None = None) -> Probed:
+def probed(
+    hessian: Hessian,
+    probes: int,
+    seed: int,
+    outside: Krylov | None = None,
+    known: NDArray[np.float64] | None = None,
+) -> Probed:
     r"""One form a probe serves both: :math:`w'Hw = z'Hz - 2 c'd + c'Tc` for :math:`w = z - Qc`, with :math:`c = Q'z`,
-    :math:`T = Q'HQ`, and :math:`d = Q'Hz = Tc + e_m r'z`, since Lanczos leaves :math:`HQ = QT + r e_m'`.
+    :math:`T = Q'HQ`, and :math:`d = Q'Hz = Tc + e_m r'z`, since Lanczos leaves :math:`HQ = QT + r e_m'`. ``known`` are
+    the forms, where another pass has found them.
     """
     probes = as_whole("probes", probes, least=2)  # one has no standard error
     plain, rest = [], []
     for low in range(0, probes, TOGETHER):
-        z = torch.stack([signs(hessian, seed, probe) for probe in range(low, min(low + TOGETHER, probes))])
-        plain.append(hessian.forms(z).double())
+        z = _signs_from(hessian, probes, seed, low)
+        plain.append(
+            hessian.forms(z).double() if known is None else torch.from_numpy(known[low : low + len(z)]).to(z.device)
+        )
         rest.append(plain[-1] if outside is None else plain[-1] - _inside(z, outside))
     return Probed(torch.cat(plain).cpu().numpy(), torch.cat(rest).cpu().numpy())
+
+
+def probed_by_item(hessian: Hessian, probes: int, seed: int) -> NDArray[np.float64] | None:
+    """The forms of every item, (probes, items); None where items cannot be told apart."""
+    found = []
+    for low in range(0, as_whole("probes", probes, least=2), TOGETHER):
+        forms = hessian.forms_by_item(_signs_from(hessian, probes, seed, low))
+        if forms is None:
+            return None
+        found.append(forms.double())
+    return torch.cat(found).cpu().numpy()
+
+
+def _signs_from(hessian: Hessian, probes: int, seed: int, low: int) -> Tensor:
+    return torch.stack([signs(hessian, seed, probe) for probe in range(low, min(low + TOGETHER, probes))])
 
 
 def _inside(z: Tensor, space: Krylov) -> Tensor:
