@@ -169,8 +169,10 @@ def _reset_statistics(model: nn.Module, inputs: Tensor, chunk: int) -> None:
         for norm in norms:
             norm.train()
             norm.reset_running_stats()
-            norm.momentum = None  # a plain mean over batches
-        for x in inputs.tensor_split(-(-len(inputs) // chunk)):  # no small last batch, which would count as much
+        batches = inputs.tensor_split(-(-len(inputs) // chunk))  # no small last batch, which would count as much
+        for number, x in enumerate(batches, 1):
+            for norm in norms:
+                norm.momentum = 1 / number  # a plain mean; None is the same, but has a GPU wait in every layer
             model(x.to(device))
     for norm, momentum in zip(norms, momenta, strict=True):
         norm.momentum = momentum
