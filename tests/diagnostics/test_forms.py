@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -278,3 +279,84 @@ def test_what_is_kept_is_dropped_when_the_model_changes(change):
     fresh = Hessian(*given, product=double_backward)(z)
     torch.testing.assert_close(after, (torch.linalg.vecdot(z, fresh), fresh))
     assert not torch.allclose(before[1], after[1])
+
+
+@pytest.mark.parametrize(("model", "copies"), [("sum in place", 2), ("groups", 0)])
+def test_what_is_kept_is_copied_only_where_something_works_in_place(model, copies):
+    hessian, z, _ = both(MODELS_OF_MODULES[model])
+    hessian.chunk = 20
+    hessian.forms(z)
+    kept = [place for place in hessian._kept[1].places if place.output is not None]
+    before = [place.output.clone() for place in kept]
+    assert sum(place.written for place in kept) == copies
+    hessian.forms(z)
+    hessian(z)
+    assert all(torch.equal(place.output, value) for place, value in zip(kept, before, strict=True))
+
+
+class Turned(nn.Module):
+    """The rows that its first layers take are places of an item, not items."""
+
+    def __init__(self):
+        super().__init__()
+        self.places, self.again, self.head = nn.Linear(1, 4), nn.Linear(4, 4), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(torch.relu(self.again(torch.relu(self.places(x.T[:, :, None])))).mean(0))
+
+
+BY_ITEM = {
+    "rectifiers": nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)),
+    "batch norm of rows": nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(True), nn.Linear(8, 3)),
+    "tied": Tied(),
+    "a frozen end": nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3).requires_grad_(False)),
+}
+
+
+@pytest.mark.parametrize("name", BY_ITEM)
+def test_the_form_of_a_set_is_the_mean_of_those_of_its_items(name):
+    hessian, z, _ = both(BY_ITEM[name])
+    found = hessian.forms_by_item(z)
+    assert found.shape == (4, 20)
+    torch.testing.assert_close(found.mean(1), hessian.forms(z), rtol=1e-9, atol=1e-9)
+    some = np.array([19, 3, 4])
+    alone = Hessian(hessian.model, hessian.inputs[some], hessian.targets[some])
+    torch.testing.assert_close(found[:, some].mean(1), alone.forms(z), rtol=1e-9, atol=1e-9)
+    assert hessian.products == 8
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_our_models_take_items_one_by_one(name):
+    torch.manual_seed(0)
+    model = make(name, (3, 8, 8), 4, width=4)().double()
+    hessian = Hessian(model, torch.randn(9, 3, 8, 8), torch.randn(9, 4).softmax(1), chunk=4)
+    z = torch.randn(3, hessian.size).double()
+    alone = Hessian(model, hessian.inputs[5:7], hessian.targets[5:7])
+    torch.testing.assert_close(hessian.forms_by_item(z)[:, 5:7].mean(1), alone.forms(z), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["layer norm", "without scale", "bent between"])
+def test_items_are_told_apart_only_where_all_layers_are_affine(name):
+    hessian, z, _ = both((MODELS_OF_MODULES | OTHERS)[name])
+    assert hessian.forms_by_item(z) is None
+
+
+@pytest.mark.parametrize("items", [6, 40])  # as many as there are places, or not
+def test_rows_that_are_no_items_are_noticed(items):
+    torch.manual_seed(0)
+    hessian = Hessian(Turned().double(), torch.randn(items, 6), torch.arange(items) % 3)
+    z = torch.randn(2, hessian.size).double()
+    assert hessian._forms_are_exact
+    assert hessian.forms_by_item(z) is None
+
+
+@pytest.mark.parametrize("name", ["batch norm", "layer norm", "bent between"])
+def test_on_some_of_the_items(name):
+    hessian, z, _ = both((MODELS_OF_MODULES | OTHERS)[name])
+    hessian.forms(z)
+    some = np.array([19, 3, 4])
+    of = hessian.on(some)
+    alone = Hessian(hessian.model, hessian.inputs[some], hessian.targets[some])
+    torch.testing.assert_close(of(z), alone(z), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(of.forms(z), alone.forms(z), rtol=1e-9, atol=1e-9)
+    assert (hessian.products, of.products) == (4, 8)

@@ -9,7 +9,7 @@ from torch import nn
 from dissensus.base.errors import InputError
 from dissensus.diagnostics import Hessian, deflated_trace, hessian_trace
 from dissensus.diagnostics.lanczos import krylov, start
-from dissensus.diagnostics.trace import estimate, probed, signs
+from dissensus.diagnostics.trace import estimate, probed, probed_by_item, signs
 
 DECAYING = 1.0 / np.arange(1, 101) ** 2
 EVEN = np.linspace(0, 1, 100)
@@ -162,3 +162,20 @@ def test_the_rank_is_that_of_a_space_that_exists(quadratic):
     known = quadratic([1.0, 2.0])
     with pytest.raises(InputError, match="rank must lie in 1 to 2, the number of parameters, but is 3"):
         deflated_trace(*known.given, rank=3, **known.options)
+
+
+def test_probes_of_a_set_are_the_means_of_those_of_its_items():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)).double()
+    hessian = Hessian(model, torch.randn(30, 4), torch.arange(30) % 3, chunk=13)
+    some = np.array([2, 29, 7, 11])
+    by_item = probed_by_item(hessian, 12, seed=1)
+    of = hessian.on(some)
+    space = krylov(of, start(of, 0), 3, 0.0, 3)
+    known = probed(of, 12, 1, space, by_item[:, some].mean(1))
+    alone = probed(of, 12, 1, space)
+    np.testing.assert_allclose(known.plain, alone.plain, atol=1e-10)
+    np.testing.assert_allclose(known.rest, alone.rest, atol=1e-10)
+    assert (
+        probed_by_item(Hessian(nn.Sequential(model, nn.Tanh()), torch.randn(5, 4), torch.arange(5) % 3), 2, 0) is None
+    )

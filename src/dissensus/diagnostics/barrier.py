@@ -16,7 +16,7 @@ from dissensus.base.arrays import as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
 from dissensus.diagnostics.given import as_inputs, as_model
 from dissensus.diagnostics.weights import same_weights
-from dissensus.evaluation.predict import device_of, evaluating, predict
+from dissensus.evaluation.predict import device_of, evaluating, logits
 from dissensus.metrics.checks import as_whole
 
 
@@ -121,13 +121,13 @@ def _along(
     same_weights(model_a, model_b)
     between = copy.deepcopy(model_a)
     alphas = np.linspace(0, 1, points)
-    losses = []
+    said = []
     for alpha in alphas:
         _place(between, model_a, model_b, float(alpha))
         if statistics_inputs is not None:
             _reset_statistics(between, statistics_inputs, chunk)
-        losses.append(_losses(predict(between, inputs, batch_size=chunk), targets))
-    per_item = np.array(losses)  # (points, items)
+        said.append(logits(between, inputs, batch_size=chunk))
+    per_item = np.array([_losses(one.cpu(), targets) for one in said])  # (points, items)
     means = per_item.mean(1)
     rise = means - np.interp(alphas, [0, 1], means[[0, -1]])
     top = int(rise.argmax())
@@ -145,8 +145,8 @@ def _place(between: nn.Module, model_a: nn.Module, model_b: nn.Module, alpha: fl
             value.copy_(torch.lerp(here[name], there[name].to(here[name]), alpha))  # exact at both ends
 
 
-def _losses(logits: NDArray[np.float32], targets: NDArray) -> NDArray[np.float64]:
-    z = torch.from_numpy(logits).double()
+def _losses(said: Tensor, targets: NDArray) -> NDArray[np.float64]:
+    z = said.double()
     y = as_labels("targets", targets, z.shape[1]) if targets.ndim == 1 else as_simplex("targets", targets)
     if y.ndim == 2 and y.shape[1] != z.shape[1]:
         raise InputError(f"targets have {y.shape[1]} classes, but the model has {z.shape[1]}.")
@@ -169,8 +169,10 @@ def _reset_statistics(model: nn.Module, inputs: Tensor, chunk: int) -> None:
         for norm in norms:
             norm.train()
             norm.reset_running_stats()
-            norm.momentum = None  # a plain mean over batches
-        for x in inputs.tensor_split(-(-len(inputs) // chunk)):  # no small last batch, which would count as much
+        batches = inputs.tensor_split(-(-len(inputs) // chunk))  # no small last batch, which would count as much
+        for number, x in enumerate(batches, 1):
+            for norm in norms:
+                norm.momentum = 1 / number  # a plain mean; None is the same, but has a GPU wait in every layer
             model(x.to(device))
     for norm, momentum in zip(norms, momenta, strict=True):
         norm.momentum = momentum

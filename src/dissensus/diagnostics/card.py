@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from dissensus.base.arrays import PerItem, as_simplex, same_length
-from dissensus.diagnostics.curvature import curvature
+from dissensus.diagnostics.curvature import curvature_by
 from dissensus.diagnostics.findings import correlated, estimated, within
 from dissensus.diagnostics.given import as_inputs, as_model
 from dissensus.diagnostics.gradient_variance import GradientVariance, against_entropy
+from dissensus.diagnostics.hvp import Hessian
 from dissensus.diagnostics.last_layer import LastLayer, last_layer
+from dissensus.diagnostics.neighbours import knn_on
 from dissensus.diagnostics.odin import odin
 from dissensus.diagnostics.ood import auroc, auroc_error, energy, entropy_score, knn, margin, msp
+from dissensus.diagnostics.trace import probed_by_item
+from dissensus.evaluation.predict import device_of
 from dissensus.metrics import most_disputed, softmax
 from dissensus.records import Diagnosis, Slice
 
@@ -47,7 +52,6 @@ def card(
     tokens. The model may be any that ends in an ``nn.Linear``; it is in evaluation mode
     meanwhile, and left as it was. ``precision`` is that of the curvature: "fp32", or "tf32" on a GPU.
 
-    >>> import torch
     >>> model, x = nn.Linear(1, 2), torch.ones(60, 1)
     >>> _ = nn.init.zeros_(model.weight), nn.init.zeros_(model.bias)
     >>> found = {row.name: row for row in card(model, x, np.full((60, 2), 0.5), outside={"far": 9 * x})}
@@ -82,8 +86,13 @@ def ood_scores(
     """Every score of the items, by name; KNN only with features to measure distances to, ODIN not for whole numbers."""
     z, x = last.logits, as_inputs(model, inputs)
     step = {"odin": odin(model, x, chunk=chunk)} if x.is_floating_point() else {}
-    near = {} if bank is None else {"knn": knn(last.features, bank, min(NEIGHBOURS, len(bank)))}
+    near = {} if bank is None else {"knn": _near(device_of(model), last.features, bank)}
     return {"energy": energy(z), "msp": msp(z), **step, "entropy": entropy_score(z), "margin": margin(z), **near}
+
+
+def _near(device: torch.device, features: NDArray[np.floating], bank: NDArray[np.floating]) -> PerItem:
+    k = min(NEIGHBOURS, len(bank))
+    return knn_on(device, features, bank, k) if device.type == "cuda" else knn(features, bank, k)
 
 
 def sharpness(
@@ -98,19 +107,14 @@ def sharpness(
     chunk: int = 500,
     precision: str = "fp32",
 ) -> Iterator[Diagnosis]:
-    """Curvature on all items, and on the tenth of them with most disagreement."""
-    for part in slices:
+    """Curvature on all items, and on the tenth of them with most disagreement, whose probes are those of all items."""
+    wanted = tuple(slices)
+    hessian = Hessian(model, inputs, human, chunk=chunk, precision=precision)
+    by_item = probed_by_item(hessian, probes, seed) if {"all", "disputed"} <= set(wanted) else None
+    for part in wanted:
         index = np.arange(len(human)) if part == "all" else most_disputed(human)
-        found = curvature(
-            model,
-            inputs[index],
-            human[index],
-            probes=probes,
-            tolerance=tolerance,
-            seed=seed,
-            chunk=chunk,
-            precision=precision,
-        )
+        known = None if by_item is None else by_item[:, index].mean(1)
+        found = curvature_by(hessian if part == "all" else hessian.on(index), probes, tolerance, seed, known=known)
         n, norm = len(index), found.weight_norm**2
         yield within("top_eigenvalue", found.top_eigenvalue, found.top_residual, n, part)
         yield estimated("trace", found.trace, found.trace_se, n, part)

@@ -6,7 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import Unpack
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dissensus.diagnostics.hvp import Array, Hessian, Options
@@ -69,11 +71,22 @@ def curvature(
     >>> round(scaled.filter_normalised_top / told.filter_normalised_top, 2)
     1.0
     """
+    return curvature_by(Hessian(model, inputs, targets, **options), probes, tolerance, seed, most)
+
+
+def curvature_by(
+    hessian: Hessian,
+    probes: int,
+    tolerance: float,
+    seed: int,
+    most: int = MOST,
+    known: NDArray[np.float64] | None = None,
+) -> Curvature:
+    """The curvature of a Hessian; ``known`` are the forms of the probes, where another pass has found them."""
     began = time.perf_counter()
-    hessian = Hessian(model, inputs, targets, **options)
     space = krylov(hessian, start(hessian, seed), 1, tolerance, most)
     top = first(space, tolerance)
-    values = probed(hessian, probes, seed, space)
+    values = probed(hessian, probes, seed, space, known)
     plain, deflated = estimate(values.plain), estimate(values.rest, known=float(space.diagonal.sum()))
     scale = filter_norms(hessian)
     scaled = first(krylov(lambda v: scale * hessian(scale * v), start(hessian, seed), 1, tolerance, most), tolerance)

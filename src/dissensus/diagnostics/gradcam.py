@@ -51,8 +51,8 @@ def gradcam(
             wanted = as_labels("classes", classes, logits.shape[1])[first : first + chunk]
             chosen = logits.gather(1, torch.from_numpy(wanted)[:, None].to(device)).sum()  # items do not mix
             weights = _gradient(chosen, channels).mean((2, 3), keepdim=True)
-            maps.append((weights * channels.detach()).sum(1).relu().float().cpu())
-    return torch.cat(maps).numpy()
+            maps.append((weights * channels.detach()).sum(1).relu().float())
+    return torch.cat(maps).cpu().numpy()
 
 
 def _channels_and_logits(model: nn.Module, layer: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:

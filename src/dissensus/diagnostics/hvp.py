@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache, cached_property
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict, cast
 
 import numpy as np
 import torch
@@ -18,9 +19,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from dissensus.base.arrays import as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
-from dissensus.base.streams import stream
 from dissensus.diagnostics.determinism import refuse_batch_statistics, refuse_random
-from dissensus.diagnostics.forms import NotPlain, Parameters, Point
+from dissensus.diagnostics.directions import normals
+from dissensus.diagnostics.forms import Form, NotPlain, Parameters, Point
 from dissensus.diagnostics.given import as_inputs, as_model, differentiable
 from dissensus.evaluation.predict import device_of, evaluating, rows
 from dissensus.metrics.checks import as_whole
@@ -146,14 +147,24 @@ class Hessian:
         vectors = self._rows(vectors)
         if not self._forms_are_exact:
             return torch.linalg.vecdot(vectors, self(vectors))
+        return torch.stack(list(self._forms(vectors, lambda form: form.value))).sum(0) / len(self.inputs)
+
+    def forms_by_item(self, vectors: Tensor) -> Tensor | None:
+        """:math:`v'H_i v` of the loss of every item for every row, (vectors, items): their mean is that of any set of
+        items. None where they cannot be told apart: they are for nets whose layers take items one by one.
+        """
+        vectors = self._rows(vectors)
+        if not (self._forms_are_exact and self._items_apart):
+            return None
+        return torch.cat(list(self._forms(vectors, lambda form: cast(Tensor, form.rows))), 1)
+
+    def _forms(self, vectors: Tensor, part: Callable[[Form], Tensor]) -> Iterator[Tensor]:
+        """This part of the forms of all vectors, chunk by chunk."""
         along = self._split(vectors)
         with self._looking():
-            sums = [
-                torch.stack([point.form(_row(along, number)).value for number in range(len(vectors))])
-                for point in self._points()
-            ]
+            for point in self._points():
+                yield torch.stack([part(point.form(_row(along, number))) for number in range(len(vectors))])
         self.products += len(vectors)
-        return torch.stack(sums).sum(0) / len(self.inputs)
 
     def _whole_products(self, along: Parameters, vectors: int) -> Iterator[Parameters]:
         """Chunk by chunk; with k vectors at once a chunk has a k-th of its items."""
@@ -186,8 +197,8 @@ class Hessian:
             )
 
     def _directions(self, number: int) -> Tensor:
-        numbers = stream(0, "forms").standard_normal((number, self.size), np.float32)
-        return torch.from_numpy(numbers).to(self.device, self.dtype)
+        rows = normals(number * self.size, 0, "forms").reshape(number, self.size)
+        return rows.to(self.device, self.dtype, copy=True)
 
     def _products_by_forms(self, along: Parameters, vectors: int) -> Iterator[Parameters]:
         for point in self._points():
@@ -212,6 +223,25 @@ class Hessian:
         differ = torch.stack([(form.value - (vector * truth).sum()).abs(), (told - truth).norm()])
         sizes = torch.stack([form.size, truth.norm() + form.size / vector.norm()])
         return bool((differ <= torch.finfo(self.dtype).eps ** 0.5 * sizes).all())
+
+    @cached_property
+    def _items_apart(self) -> bool:
+        """Whether the rows of a form are its items: those of the first half are the form of that half alone."""
+        x, y = next(self._chunks(min(LOOKED_AT, self.chunk)))
+        along, half = _row(self._split(self._directions(1)), 0), (len(x) + 1) // 2
+        with self._looking(), products_in("fp32", trying=False):
+            whole, first = self._point(x, y).form(along), self._point(x[:half], y[:half]).form(along)
+        if whole.rows is None or first.rows is None:
+            return False
+        differ = (whole.rows[:half] - first.rows).abs().sum()
+        return bool(differ <= torch.finfo(self.dtype).eps ** 0.5 * whole.size)
+
+    def on(self, index: NDArray[np.int64]) -> Hessian:
+        """Of the mean loss over these of the items. What was found out about the model need not be again."""
+        other = copy.copy(self)
+        other.inputs, other.targets = self.inputs[index], self.targets[index]
+        other.products, other._kept = 0, None
+        return other
 
     def _points(self) -> Iterator[Point]:
         """A point a chunk; the only one is kept for the next vectors, until the model changes."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from dissensus.base.errors import InputError
 from dissensus.base.streams import stream
+from dissensus.diagnostics.directions import normals
 from dissensus.diagnostics.hvp import Array, Hessian, Options
 from dissensus.metrics.checks import as_whole
 
@@ -156,8 +157,7 @@ def first(space: Krylov, tolerance: float) -> Eigenvalue:
 
 def start(hessian: Hessian, seed: int) -> Tensor:
     """A direction at random: the same for a seed on every device."""
-    numbers = stream(seed, "lanczos").standard_normal(hessian.size, np.float32)
-    return torch.from_numpy(numbers).to(hessian.device, hessian.dtype)
+    return normals(hessian.size, seed, "lanczos").to(hessian.device, hessian.dtype, copy=True)
 
 
 def _orthogonal(vector: Tensor, basis: list[Tensor]) -> Tensor:

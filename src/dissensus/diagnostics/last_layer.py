@@ -48,9 +48,9 @@ def last_layer(model: nn.Module, inputs: Tensor | NDArray, *, chunk: int = 500) 
     with evaluating(model), torch.no_grad():
         for x in inputs.split(as_whole("chunk", chunk, least=1)):
             entered, left, layer = _pass(model, x.to(device))
-            features.append(entered.float().cpu())
-            logits.append(left.float().cpu())
-    return LastLayer(torch.cat(features).numpy(), torch.cat(logits).numpy(), layer.bias is not None)
+            features.append(entered.float())  # brought home at the end: a GPU need not wait between chunks
+            logits.append(left.float())
+    return LastLayer(torch.cat(features).cpu().numpy(), torch.cat(logits).cpu().numpy(), layer.bias is not None)
 
 
 def gradient_variance_of(

@@ -74,16 +74,14 @@ def knn(features: ArrayLike, bank: ArrayLike, k: int = 50) -> PerItem:
     deep nearest neighbors", ICML 2022).
 
     Both are what enters the last layer, (items, features) and (training items, features), and are brought to length 1
-    first: :math:`-\lVert f_i / |f_i| - g_{(k)} / |g_{(k)}| \rVert`. It is exact, by brute force, in blocks.
+    first: :math:`-\lVert f_i / |f_i| - g_{(k)} / |g_{(k)}| \rVert`. It is exact, by brute force, in blocks; the same on
+    a GPU is :func:`~dissensus.diagnostics.neighbours.knn_on`.
 
     >>> knn([[2.0, 0.0], [0.0, 1.0]], bank=[[1.0, 0.0], [3.0, 0.0], [-1.0, 0.0]], k=2).round(4) + 0.0
     array([ 0.    , -1.4142])
     """
     f, g = _of_length_one("features", features), _of_length_one("bank", bank)
-    if f.shape[1] != g.shape[1]:
-        raise InputError(f"features have {f.shape[1]} columns, but those of the bank have {g.shape[1]}.")
-    if not 1 <= as_whole("k", k, least=0) <= len(g):
-        raise InputError(f"k must lie in 1 to {len(g)}, the items of the bank, but it is {k!r}.")
+    refuse_bank(f.shape, g.shape, k)
     scores = np.empty(len(f))
     step = max(1, _BLOCK // len(g))
     for low in range(0, len(f), step):
@@ -91,6 +89,18 @@ def knn(features: ArrayLike, bank: ArrayLike, k: int = 50) -> PerItem:
         squares = (part**2).sum(1)[:, None] + (g**2).sum(1) - 2 * part @ g.T
         scores[low : low + step] = -np.sqrt(np.maximum(np.partition(squares, k - 1, axis=1)[:, k - 1], 0))
     return scores
+
+
+def refuse_bank(features: tuple[int, ...], bank: tuple[int, ...], k: int) -> None:
+    """An error unless items of a bank of this shape can be neighbours of items of that shape."""
+    if features[1] != bank[1]:
+        raise InputError(f"features have {features[1]} columns, but those of the bank have {bank[1]}.")
+    if not 1 <= as_whole("k", k, least=0) <= bank[0]:
+        raise InputError(f"k must lie in 1 to {bank[0]}, the items of the bank, but it is {k!r}.")
+
+
+def not_finite(name: str, row: int) -> InputError:
+    return InputError(f"{name} must be finite, but row {row} is not.")
 
 
 @dataclass(frozen=True)
@@ -232,6 +242,6 @@ def _of_length_one(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Rows over their lengths; one that is 0 throughout, as after a ReLU, stays so."""
     rows = as_matrix(name, value).astype(np.float64)
     if not np.isfinite(rows).all():
-        raise InputError(f"{name} must be finite, but row {int((~np.isfinite(rows)).any(1).argmax())} is not.")
+        raise not_finite(name, int((~np.isfinite(rows)).any(1).argmax()))
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)

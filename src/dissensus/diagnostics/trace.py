@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dissensus.base.errors import InputError
-from dissensus.base.streams import bits
+from dissensus.diagnostics.directions import packed_signs
 from dissensus.diagnostics.hvp import Array, Hessian, Options
 from dissensus.diagnostics.lanczos import Krylov, krylov, start
 from dissensus.metrics.checks import as_whole
@@ -92,17 +92,41 @@ class Probed:
     rest: NDArray[np.float64]
 
 
-def probed(hessian: Hessian, probes: int, seed: int, outside: Krylov | None = None) -> Probed:
+def probed(
+    hessian: Hessian,
+    probes: int,
+    seed: int,
+    outside: Krylov | None = None,
+    known: NDArray[np.float64] | None = None,
+) -> Probed:
     r"""One form a probe serves both: :math:`w'Hw = z'Hz - 2 c'd + c'Tc` for :math:`w = z - Qc`, with :math:`c = Q'z`,
-    :math:`T = Q'HQ`, and :math:`d = Q'Hz = Tc + e_m r'z`, since Lanczos leaves :math:`HQ = QT + r e_m'`.
+    :math:`T = Q'HQ`, and :math:`d = Q'Hz = Tc + e_m r'z`, since Lanczos leaves :math:`HQ = QT + r e_m'`. ``known`` are
+    the forms, where another pass has found them.
     """
     probes = as_whole("probes", probes, least=2)  # one has no standard error
     plain, rest = [], []
     for low in range(0, probes, TOGETHER):
-        z = torch.stack([signs(hessian, seed, probe) for probe in range(low, min(low + TOGETHER, probes))])
-        plain.append(hessian.forms(z).double())
+        z = _signs_from(hessian, probes, seed, low)
+        plain.append(
+            hessian.forms(z).double() if known is None else torch.from_numpy(known[low : low + len(z)]).to(z.device)
+        )
         rest.append(plain[-1] if outside is None else plain[-1] - _inside(z, outside))
     return Probed(torch.cat(plain).cpu().numpy(), torch.cat(rest).cpu().numpy())
+
+
+def probed_by_item(hessian: Hessian, probes: int, seed: int) -> NDArray[np.float64] | None:
+    """The forms of every item, (probes, items); None where items cannot be told apart."""
+    found = []
+    for low in range(0, as_whole("probes", probes, least=2), TOGETHER):
+        forms = hessian.forms_by_item(_signs_from(hessian, probes, seed, low))
+        if forms is None:
+            return None
+        found.append(forms.double())
+    return torch.cat(found).cpu().numpy()
+
+
+def _signs_from(hessian: Hessian, probes: int, seed: int, low: int) -> Tensor:
+    return torch.stack([signs(hessian, seed, probe) for probe in range(low, min(low + TOGETHER, probes))])
 
 
 def _inside(z: Tensor, space: Krylov) -> Tensor:
@@ -114,8 +138,7 @@ def _inside(z: Tensor, space: Krylov) -> Tensor:
 
 def signs(hessian: Hessian, seed: int, probe: int) -> Tensor:
     """-1 or 1 for every parameter: 64 from every number drawn, unpacked where the model is."""
-    words = bits(seed, "hutchinson", probe, at=-(-hessian.size // 64)).astype("<u8").view(np.uint8)
-    packed = torch.from_numpy(words).to(hessian.device)
+    packed = packed_signs(hessian.size, seed, probe).to(hessian.device)
     ones = (packed[:, None] >> torch.arange(8, dtype=torch.uint8, device=hessian.device)) & 1
     return ones.flatten()[: hessian.size].to(hessian.dtype) * 2 - 1
 

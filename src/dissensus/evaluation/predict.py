@@ -27,6 +27,13 @@ def predict(
     >>> predict(nn.Linear(4, 3), np.zeros((5, 4), np.float32)).shape
     (5, 3)
     """
+    return logits(model, inputs, prepare, batch_size=batch_size).cpu().numpy()
+
+
+def logits(
+    model: nn.Module, inputs: Tensor | NDArray, prepare: Prepare | None = None, *, batch_size: int = 512
+) -> Tensor:
+    """What :func:`predict` gives, left where the model is: a GPU goes on with what comes next."""
     return _through(model, lambda x: rows(model(x), len(x)), inputs, prepare, batch_size)
 
 
@@ -57,7 +64,7 @@ def penultimate(
             f"{type(model).__name__} has no features(x). Give the model a method of that name that returns what "
             "enters its last layer."
         )
-    return _through(model, features, inputs, prepare, batch_size)
+    return _through(model, features, inputs, prepare, batch_size).cpu().numpy()
 
 
 @contextmanager
@@ -84,7 +91,7 @@ def _through(
     inputs: Tensor | NDArray,
     prepare: Prepare | None,
     batch_size: int,
-) -> NDArray[np.float32]:
+) -> Tensor:
     if not len(inputs):
         raise InputError("inputs hold no items, so there is nothing to predict.")
     device = device_of(model)
@@ -93,4 +100,4 @@ def _through(
         for batch in torch.as_tensor(inputs).split(batch_size):
             x = batch.to(device)
             rows.append(function(x if prepare is None else prepare(x)).float())
-        return torch.cat(rows).cpu().numpy()
+        return torch.cat(rows)

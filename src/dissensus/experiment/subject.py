@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from dissensus.evaluation.predict import Prepare
 
+RESIDENT = 1 << 28  # numbers of a set of inputs that stay on the device: 1 GB, ten times the images of CIFAR-10H
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -33,13 +35,17 @@ class Subject:
     weights: tuple[Weights, ...] = ("best",)  # whose they are: the best epoch's, the last one's, or both in one
 
     def prepared(self, inputs: NDArray[Any]) -> Tensor:
-        """Inputs as the model takes them, in host memory: sets of images need not fit on the device."""
+        """Inputs as the model takes them, on its device: from host memory, every pass over them would wait for copies.
+
+        In host memory only where they are more than ``RESIDENT`` numbers, and might not fit there.
+        """
         import torch
 
         from dissensus.evaluation.predict import device_of
 
-        device = device_of(self.model)
-        return torch.cat([self.prepare(x.to(device)).cpu() for x in torch.as_tensor(inputs).split(2000)])
+        given, device = torch.as_tensor(inputs), device_of(self.model)
+        kept = device if given.numel() <= RESIDENT else torch.device("cpu")
+        return torch.cat([self.prepare(x.to(device)).to(kept) for x in given.split(2000)])
 
 
 @dataclass(frozen=True)

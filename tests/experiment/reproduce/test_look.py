@@ -100,9 +100,12 @@ def test_lines_are_drawn_by_whoever_comes_second(subject: Subject, tmp_path: Pat
     assert models.has(second)  # its best epoch is its last one, and both wait there
 
 
-@pytest.mark.parametrize(("free", "items"), [(130e9, 2826), (20e9, 500)])
-def test_items_in_a_pass_of_curvature_fill_half_of_what_is_free(free: float, items: int, monkeypatch) -> None:
+@pytest.mark.parametrize(("free", "held", "items"), [(130e9, 0, 2500), (20e9, 0, 500), (84e9, 46e9, 2500)])
+def test_items_in_a_pass_of_curvature_fill_half_of_what_is_free(free, held, items, monkeypatch) -> None:
+    """However much of it torch holds from the look before."""
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (int(free), int(141e9)))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: int(held + 9e9))
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: int(9e9))
     assert _at_once(torch.device("cuda"), 500) == items
     assert _at_once(torch.device("cpu"), 500) == 500
 

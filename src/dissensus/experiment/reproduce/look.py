@@ -168,10 +168,18 @@ def _look(cell: Cell, paper: Paper, effort: Effort, model: str, ends: Ends | Non
 
 
 def _at_once(device: Any, least: int) -> int:
-    """Items in a pass of curvature. On a large GPU many: with few it waits for launches, a third of the time."""
+    """Items in a pass of curvature. On a large GPU many: with few it waits for launches, a third of the time.
+
+    What torch holds for others to come is free, too: after the first look that is most of the memory. And whole times
+    the least, since cuDNN tries its algorithms anew for every number of items.
+    """
     import torch
 
-    return least if device.type != "cuda" else max(least, torch.cuda.mem_get_info(device)[0] // (2 * CURVED))
+    if device.type != "cuda":
+        return least
+    idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    free = torch.cuda.mem_get_info(device)[0] + idle
+    return max(1, free // (2 * CURVED * least)) * least
 
 
 def _names(run: StoredRun) -> set[str]:
@@ -195,7 +203,7 @@ def _maps(model: str, subject: Subject, inputs: Any, chunk: int) -> NDArray[np.f
 def _logits(subject: Subject, chunk: int) -> NDArray[np.float32]:
     from dissensus.evaluation.predict import predict
 
-    return predict(subject.model, subject.train, subject.prepare, batch_size=chunk)
+    return predict(subject.model, subject.prepared(subject.train), batch_size=chunk)
 
 
 def _lines(ends: Ends, subject: Subject, inputs: Any, effort: Effort) -> Found:
