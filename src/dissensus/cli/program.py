@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from dissensus._version import __version__
 from dissensus.base.errors import DissensusError, InputError
-from dissensus.cli import compare, data, demo, diagnose, predict, report, reproduce, runs, train, votes
+from dissensus.cli import compare, data, demo, diagnose, doctor, predict, report, reproduce, runs, train, votes
 from dissensus.cli.exits import MISTAKE, STOPPED, TERMINATED
 from dissensus.cli.telling import err, out
 
@@ -44,6 +44,7 @@ for command, examples in (
     (diagnose.diagnose, diagnose.EXAMPLES),
     (reproduce.reproduce, reproduce.EXAMPLES),
     (report.report, report.EXAMPLES),
+    (doctor.doctor, doctor.EXAMPLES),
 ):
     app.command(help=flowing(command.__doc__), epilog=examples)(command)
 app.add_typer(runs.app, name="runs")
