@@ -204,6 +204,11 @@ def test_texts(model, run, own_texts, train, tiny_encoder):
     probs = probs_of([rows[int(item)] for item in arrays["ids"]])
     np.testing.assert_allclose(probs, softmax(arrays["best_logits"]), atol=1e-6)
     assert "Encoding 60 texts ..." in err or model == "frozen"
+    (own_texts / "column.csv").write_text("text\n" + "".join(line.split(",")[1] + "\n" for line in lines))
+    code, out, err = run("predict", name, "--texts", "column.csv", "--quiet")
+    assert code == 0, err
+    assert [row["item"] for row in read(out)] == [str(item) for item in range(60)]
+    np.testing.assert_allclose(probs_of(read(out)), probs_of(rows), atol=1e-6)
     code, _, err = run("predict", name, "--texts", "texts.csv", "--encoder", "./nowhere")
     assert code == 2
     assert "which cannot be had: there is no folder ./nowhere" in err

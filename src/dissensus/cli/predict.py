@@ -58,7 +58,9 @@ def predict(
     texts: Annotated[
         str | None,
         typer.Option(
-            "--texts", metavar="FILE", help="New items: a table with the columns id, text and, for pairs, text_pair."
+            "--texts",
+            metavar="FILE",
+            help="New items: a table with the columns text, for pairs text_pair, and id; without ids, rows count from 0.",
         ),
     ] = None,
     data: Annotated[
