@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 import subprocess
 import sys
 from io import StringIO
@@ -55,6 +56,21 @@ def test_what_train_prints_last_is_the_next_command(run, own_data):
     code, out, err = run("predict", name, "--store", "my runs", "--inputs", "features.npy", "-o", "predictions.csv")
     assert code == 0, err
     assert "The predictions: predictions.csv" in out
+
+
+def test_compare_that_keeps_models_names_the_next_command_too(run, own_data):
+    how = ("--methods", "soft,majority", "--seeds", 2, "--epochs", 1, "--store", "my runs", "--save-model")
+    code, out, err = run("compare", *OWN, *how)
+    assert code == 0, err
+    told = "A model does: soft, seed 0, or another that dissensus runs list --store 'my runs' names:"
+    assert told in " ".join(out.split())
+    line = out.strip().splitlines()[-1]
+    assert line.endswith(" --store 'my runs' --inputs NEW -o predictions.csv")
+    code, out, err = run(*shlex.split(line)[1:-3], "features.npy", "--quiet")
+    assert code == 0, err
+    assert len(read(out)) == len(np.load("features.npy"))
+    assert "dissensus predict" not in run("compare", *OWN, *how[:-1])[1]
+    assert isinstance(json.loads(run("compare", *OWN, *how, "--json", "--quiet")[1]), dict)
 
 
 def test_own_items_come_back_with_what_was_said_of_them(run, own_data, train):
