@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -209,6 +210,8 @@ def reproduce(
     code = code or (LEFT if left else 0)
     if not runs_only:
         _judge(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
+    elif made.studies and not left and not quiet:
+        _tell_made(told, made, out_folder)
     if code:
         raise typer.Exit(code)
 
@@ -219,6 +222,14 @@ def _to_train(wanted: Chosen, only: str | None) -> Chosen:
     if not made.runs and not made.studies:
         raise InputError(f"--runs-only trains, but {only} only reads runs that are there; leave one of them out.")
     return made
+
+
+def _tell_made(paper: Paper, made: Chosen, folder: Path) -> None:
+    """What comes after all seeds of studies."""
+    names = ",".join(study.name for study in made.studies)
+    words = ["dissensus", "reproduce", paper.name, "--from", str(folder), "--only", names]
+    err.print("All seeds of studies that were asked for are made. To judge them:")
+    err.print(f"[bold]{escape(shlex.join(words))}[/]", soft_wrap=True)
 
 
 def _called(paper: Paper, encoder: str | None) -> str:
@@ -403,7 +414,8 @@ def _judge(
         page = write_page(judged, folder, read_notes(source))
     named = [one for one in judged.studies if one.study in wanted.studies]
     if not wanted.runs:
-        _show_studies(named, page, as_json)
+        missing = [study.name for study in wanted.studies if study not in [one.study for one in named]]
+        _show_studies(named, missing, page, as_json)
     elif as_json:
         print_json({**_json_verdicts(judged), **_json_studies(named), "page": str(page)})
     else:
@@ -447,8 +459,8 @@ def _claims_and_views(ledger: Ledger) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(row.claim for row in ledger)), views_of(ledger)
 
 
-def _show_studies(studied: Sequence[Studied], page: Path, as_json: bool) -> None:
-    """What was found, in plain words and by the rules."""
+def _show_studies(studied: Sequence[Studied], missing: Sequence[str], page: Path, as_json: bool) -> None:
+    """What was found, in plain words and by the rules; and of which studies nothing is there yet."""
     if as_json:
         print_json({**_json_studies(studied), "page": str(page)})
         return
@@ -456,6 +468,8 @@ def _show_studies(studied: Sequence[Studied], page: Path, as_json: bool) -> None
         out.print(f"[bold]{escape(one.question)}[/] {many(one.seeds, 'seed')}")
         lines = ["", *one.plain, "", "By the rule:", *(f"- {line}" for line in one.verdicts), ""]
         out.print(escape("\n".join(lines)))
+    for name in missing:
+        out.print(f"There are no scores of {name} yet.\n")
     out.print(f"The page: [bold]{escape(str(page))}[/]", soft_wrap=True)
 
 
