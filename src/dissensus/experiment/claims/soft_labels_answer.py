@@ -84,10 +84,7 @@ def _hard_delivery(ledger: Ledger) -> str:
     hurts = [row.view for row in alone if row.verdict == CONTRADICTED]
     told = [f"helps on {', '.join(helps)}" if helps else "is nowhere shown to help"]
     told += [f"and loses to soft labels on {', '.join(hurts)}{by_how_much(alone)}"] if hurts else []
-    return (
-        f"With all votes, hard delivery {' '.join(told)} (A3, {_sets(len(alone))}){at_the_end(ledger)}; "
-        f"{_few(few)}."
-    )
+    return f"With all votes, hard delivery {' '.join(told)} (A3, {_sets(len(alone))}){at_the_end(ledger)}; {_few(few)}."
 
 
 def at_the_end(ledger: Ledger) -> str:
