@@ -250,6 +250,7 @@ def test_what_is_wrong_is_told_in_a_sentence(run, own_data, train):
     name = train(*OWN)
     features = ("--inputs", "features.npy")
     np.save("wide.npy", np.zeros((3, 5)))
+    (own_data / "bare.csv").write_text("a,b,c,d\n0.5,1,2,3\n")
     (own_data / "texts.csv").write_text("id,text\n1,a man\n")
     for arguments, message in [
         ((name,), "there are no items to predict: give --texts FILE, or --inputs FILE|FOLDER"),
@@ -260,6 +261,7 @@ def test_what_is_wrong_is_told_in_a_sentence(run, own_data, train):
         ((name, *features, "-o", "p"), "unknown suffix of --out ''"),
         ((name, "--texts", "texts.csv", "-o", "texts.csv"), "--out texts.csv would overwrite the file that is read"),
         ((name, "--inputs", "wide.npy"), "was trained with features (4,), but these are features (5,)."),
+        ((name, "--inputs", "bare.csv"), "The first column of a table is read as its ids, if none is named; rows"),
         ((name, "--texts", "texts.csv"), "was trained with features (4,), but these are texts."),
         ((name, "--inputs", "nowhere.npy"), "nowhere.npy does not exist"),
         (("runs", *features), f"runs is a folder of runs; give one of them, such as runs/{name}."),

@@ -119,7 +119,7 @@ def test_rows_without_ids_are_numbered_where_nobody_voted(tmp_path, name, text, 
     (tmp_path / name).write_text(text)
     found = read_texts(tmp_path / name, Columns(), voted=False)
     assert (found.ids, found.texts.first) == ([str(row) for row in range(len(said))], said)
-    with pytest.raises(InputError, match="one column only|has no column 'id'"):
+    with pytest.raises(InputError, match=r"one column only|has no column 'id'"):
         read_texts(tmp_path / name, Columns())
 
 

@@ -61,7 +61,8 @@ def predict(
         typer.Option(
             "--texts",
             metavar="FILE",
-            help="New items: a table with the columns text, for pairs text_pair, and id; without ids, rows count from 0.",
+            help="New items: a table with the columns id, text and, for pairs, text_pair. Without ids, rows count "
+            "from 0.",
         ),
     ] = None,
     data: Annotated[

@@ -25,8 +25,8 @@ _TABLES = (".csv", ".tsv", ".parquet")
 def read_inputs(path: Path, column: str | None, *, numbered: bool, voted: bool = True) -> tuple[list[str], Inputs]:
     """The ids of a file's rows and the rows, as float32 features or uint8 images with channels first.
 
-    ``column`` names the column of ids in a table. ``numbered``: whether row numbers can serve as ids. ``voted``: whether there are
-    votes on them.
+    ``column`` names the column of ids in a table. ``numbered``: whether row numbers can serve as ids. ``voted``:
+    whether there are votes on them.
     """
     existing_file(path, "file of inputs, or a folder of images,")
     if path.suffix in _TABLES:

@@ -54,8 +54,8 @@ def read_texts(
     """The texts of a table; an id may stand on several rows, as it does in a votes file, if its texts are the same.
 
     Without a column ``group``, items whose first texts have the same words form one. Columns that hold ``votes`` are no
-    texts, though they may have such a name. Columns of text are cut at ``delimiter``, which is seen in the header. Where
-    nobody ``voted`` on the items, nothing is matched by id: without a column of ids, rows are numbered from 0.
+    texts, though they may have such a name. Columns of text are cut at ``delimiter``, which is seen in the header.
+    Where nobody ``voted`` on the items, nothing is matched by id: without a column of ids, rows are numbered from 0.
     """
     import polars as pl
 
