@@ -98,6 +98,8 @@ def test_texts_without_votes_are_left_out_and_told(tmp_path):
         ('[{"id": "a"}]', "is no table of texts"),
         ("text\none\ntwo\n", "texts.csv has one column only, 'text'; a table has several, ids in one of them"),
         ("", "is empty, but a table of texts was expected"),
+        (" \n\n", "texts.csv holds nothing but blanks, but a table was expected"),
+        ("id,text\n,\n\n", "texts.csv has no rows but blank ones"),
     ],
 )
 def test_a_table_that_cannot_be_used(tmp_path, text, message):
@@ -130,6 +132,7 @@ def test_rows_without_ids_are_numbered_where_nobody_voted(tmp_path, name, text, 
         ('{"text": "a man"}\n{"text": null}\n', r"x, line 2: there is no text\. Leave such items out\.$"),
         ("id,text\na,a man\n,a dog\n", r"x, line 3: there is no id\. Leave such items out\.$"),
         ("a man\na dog\n", "x has no column 'text'; its columns are a man. .* with text=..."),
+        ("text\n\n\n", "x has no rows but blank ones"),
         ("id\na\n", "x has no column 'text'; its columns are id."),
     ],
 )

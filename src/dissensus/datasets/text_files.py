@@ -84,6 +84,8 @@ def read_texts(
                 raise InputError(f"{table.place(row)}: the {role} is {cell!r:.40}, which is no text.")
         if rows.setdefault(str(name), tuple(said)) != tuple(said):
             raise InputError(f"{table.place(row)}: item {name!r} stood there before, with another text or group.")
+    if not rows:
+        raise InputError(f"{table.name} has no rows but blank ones.")
     parts = dict(zip(list(places)[1:], zip(*rows.values(), strict=True), strict=True))
     texts = Texts(parts["text"], parts.get("text_pair"))
     groups = group_numbers([str(name) for name in parts["group"]]) if "group" in parts else by_words(texts.first)

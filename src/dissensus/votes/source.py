@@ -284,7 +284,7 @@ def _open_file(path: Path, delimiter: str | None, keyword: str, fewest: int) -> 
         )
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not start:
-        raise InputError(f"{path.name} holds nothing but blanks, but a file of votes was expected.")
+        raise InputError(f"{path.name} holds nothing but blanks, but a table was expected.")
     if start.startswith((b"{", b"[")):
         return _open_json(path)
     return TextTable(path, delimiter or delimiter_of(path, keyword), fewest)

@@ -213,6 +213,25 @@ def test_a_study_is_made_with_the_encoder_that_is_named(
     assert [one.encoder for one in given] == [words[1] if words else None]
 
 
+def test_scores_by_another_encoder_are_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(STUDIES, "transfer", replace(STUDIES["transfer"], make=lambda given: one_row))
+    words = ("--runs-only", "--only", "transfer", "--out", str(tmp_path), "--quiet")
+    for more in (("--seeds", "0"), ("--seeds", "0-1")):
+        assert command(*words, *more) == 0
+        assert capsys.readouterr().err == ""
+    assert command(*words, "--encoder", "owner/bert") == 0
+    told = "holds seeds of transfer that were made with the default encoder. They count as done"
+    assert told in " ".join(capsys.readouterr().err.split())
+    other = (*words[:-2], str(tmp_path / "other"), "--quiet", "--encoder")
+    for place in ("owner/bert", "models/bert/"):  # one encoder in two places
+        assert command(*other, place) == 0
+        assert capsys.readouterr().err == ""
+    assert command(*other[:-1]) == 0
+    assert "made with bert." in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.fixture
 def imagined(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """A study without trainings; and how wide it was to be."""
