@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 import subprocess
 import sys
 from io import StringIO
@@ -55,6 +56,21 @@ def test_what_train_prints_last_is_the_next_command(run, own_data):
     code, out, err = run("predict", name, "--store", "my runs", "--inputs", "features.npy", "-o", "predictions.csv")
     assert code == 0, err
     assert "The predictions: predictions.csv" in out
+
+
+def test_compare_that_keeps_models_names_the_next_command_too(run, own_data):
+    how = ("--methods", "soft,majority", "--seeds", 2, "--epochs", 1, "--store", "my runs", "--save-model")
+    code, out, err = run("compare", *OWN, *how)
+    assert code == 0, err
+    told = "A model does: soft, seed 0, or another that dissensus runs list --store 'my runs' names:"
+    assert told in " ".join(out.split())
+    line = out.strip().splitlines()[-1]
+    assert line.endswith(" --store 'my runs' --inputs NEW -o predictions.csv")
+    code, out, err = run(*shlex.split(line)[1:-3], "features.npy", "--quiet")
+    assert code == 0, err
+    assert len(read(out)) == len(np.load("features.npy"))
+    assert "dissensus predict" not in run("compare", *OWN, *how[:-1])[1]
+    assert isinstance(json.loads(run("compare", *OWN, *how, "--json", "--quiet")[1]), dict)
 
 
 def test_own_items_come_back_with_what_was_said_of_them(run, own_data, train):
@@ -204,6 +220,11 @@ def test_texts(model, run, own_texts, train, tiny_encoder):
     probs = probs_of([rows[int(item)] for item in arrays["ids"]])
     np.testing.assert_allclose(probs, softmax(arrays["best_logits"]), atol=1e-6)
     assert "Encoding 60 texts ..." in err or model == "frozen"
+    (own_texts / "column.csv").write_text("text\n" + "".join(line.split(",")[1] + "\n" for line in lines))
+    code, out, err = run("predict", name, "--texts", "column.csv", "--quiet")
+    assert code == 0, err
+    assert [row["item"] for row in read(out)] == [str(item) for item in range(60)]
+    np.testing.assert_allclose(probs_of(read(out)), probs_of(rows), atol=1e-6)
     code, _, err = run("predict", name, "--texts", "texts.csv", "--encoder", "./nowhere")
     assert code == 2
     assert "which cannot be had: there is no folder ./nowhere" in err
@@ -229,6 +250,7 @@ def test_what_is_wrong_is_told_in_a_sentence(run, own_data, train):
     name = train(*OWN)
     features = ("--inputs", "features.npy")
     np.save("wide.npy", np.zeros((3, 5)))
+    (own_data / "bare.csv").write_text("a,b,c,d\n0.5,1,2,3\n")
     (own_data / "texts.csv").write_text("id,text\n1,a man\n")
     for arguments, message in [
         ((name,), "there are no items to predict: give --texts FILE, or --inputs FILE|FOLDER"),
@@ -239,6 +261,7 @@ def test_what_is_wrong_is_told_in_a_sentence(run, own_data, train):
         ((name, *features, "-o", "p"), "unknown suffix of --out ''"),
         ((name, "--texts", "texts.csv", "-o", "texts.csv"), "--out texts.csv would overwrite the file that is read"),
         ((name, "--inputs", "wide.npy"), "was trained with features (4,), but these are features (5,)."),
+        ((name, "--inputs", "bare.csv"), "The first column of a table is read as its ids, if none is named; rows"),
         ((name, "--texts", "texts.csv"), "was trained with features (4,), but these are texts."),
         ((name, "--inputs", "nowhere.npy"), "nowhere.npy does not exist"),
         (("runs", *features), f"runs is a folder of runs; give one of them, such as runs/{name}."),

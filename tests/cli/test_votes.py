@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 
 import numpy as np
 import pytest
@@ -20,6 +21,26 @@ def test_votes_says_what_is_in_a_file(run, tmp_path):
     assert told["most_divided"][0]["item"] == "x"
 
 
+def same(near, votes):
+    return f"{next(one for one in near if one['votes'] == votes)['same_majority']:.0%}"
+
+
+@pytest.mark.parametrize(
+    ("votes", "told"),
+    [
+        (1.4, "With 1 vote an item it is .*%, with 3 it would be .*%"),
+        (40, "With 20 votes an item it is .*%, with 100 it would be .*%"),
+        (60, None),
+    ],
+)
+def test_votes_are_set_beside_thrice_as_many(run, tmp_path, votes, told):
+    each = [int(votes), int(np.ceil(votes))]
+    np.save(tmp_path / "counts.npy", [[1, each[item % 2] - 1] for item in range(80)])
+    words = " ".join(run("votes", "counts.npy")[1].split())
+    assert "most people would. " in words
+    assert re.search(told, words) if told else "it would be" not in words
+
+
 def test_what_more_votes_would_tell_is_guessed(run, tmp_path):
     rows = [
         f"i{n},{label}" for n in range(40) for label in ("cat", "cat" if n % 3 else "dog", "dog" if n % 2 else "cat")
@@ -29,6 +50,11 @@ def test_what_more_votes_would_tell_is_guessed(run, tmp_path):
     assert "What so many votes an item tell: a guess from these" in out
     near = json.loads(run("votes", "labels.csv", "--json")[1])["nearness"]
     assert f"{near[3]['kl']:.3f} [{near[3]['kl_low']:.3f}, {near[3]['kl_high']:.3f}]" in out
+    words = " ".join(out.split())
+    assert f"With 3 votes an item it is {same(near, 3)}, with 10 it would be {same(near, 10)}." in words
+    assert "Of ratings" not in words
+    ordered = run("votes", "labels.csv", "--ordered", "--classes", "cat,dog")[1]
+    assert "Of ratings this is often guessed too high" in " ".join(ordered.split())
     (tmp_path / "few.csv").write_text("\n".join(["item,label", *rows[:60]]))
     assert "a guess" not in run("votes", "few.csv")[1]
 

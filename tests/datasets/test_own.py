@@ -388,6 +388,8 @@ def test_items_of_texts(tmp_path):
     votes = "item,annotator,label,text\n1,x,cat,a man\n1,y,dog,a man\n2,x,cat,a cat\n"
     (tmp_path / "votes.csv").write_text(votes)
     assert own_items(texts=tmp_path / "votes.csv")[0] == ["1", "2"]
+    (tmp_path / "x.csv").write_text("words\na man\na man\n")
+    assert own_items(texts=tmp_path / "x.csv", text="words")[0] == ["0", "1"]
 
 
 def test_items_of_a_folder_of_images(tmp_path):
@@ -416,3 +418,6 @@ def test_items_are_given_in_one_way_and_with_options_of_that(tmp_path):
         own_items(tmp_path, ids="name")
     with pytest.raises(InputError, match="ids must be unique"):
         own_items(write_npz(tmp_path / "x.npz", ["a", "a"], FEATURES[:2]))
+    np.save(tmp_path / "x.npy", [[1.0], [np.nan]])
+    with pytest.raises(InputError, match=r"Fill the gaps or leave those items out; rows and features count from 0\.$"):
+        own_items(tmp_path / "x.npy")

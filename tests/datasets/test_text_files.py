@@ -98,12 +98,48 @@ def test_texts_without_votes_are_left_out_and_told(tmp_path):
         ('[{"id": "a"}]', "is no table of texts"),
         ("text\none\ntwo\n", "texts.csv has one column only, 'text'; a table has several, ids in one of them"),
         ("", "is empty, but a table of texts was expected"),
+        (" \n\n", "texts.csv holds nothing but blanks, but a table was expected"),
+        ("id,text\n,\n\n", "texts.csv has no rows but blank ones"),
     ],
 )
 def test_a_table_that_cannot_be_used(tmp_path, text, message):
     (tmp_path / "texts.csv").write_text(text)
     with pytest.raises(InputError, match=message):
         read_texts(tmp_path / "texts.csv", Columns())
+
+
+NUMBERED = {
+    "one column": ("x.csv", 'text\na man\n\n"a dog, too"\na man\n\n', ("a man", "a dog, too", "a man")),
+    "other columns": ("x.csv", "text,from\na man,web\n,\na dog,\n\n", ("a man", "a dog")),
+    "numbers": ("x.csv", "text\n42\n7\n", ("42", "7")),
+    "JSON Lines": ("x.jsonl", '{"text": "a man"}\n{"text": "a dog"}\n', ("a man", "a dog")),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "said"), NUMBERED.values(), ids=NUMBERED)
+def test_rows_without_ids_are_numbered_where_nobody_voted(tmp_path, name, text, said):
+    (tmp_path / name).write_text(text)
+    found = read_texts(tmp_path / name, Columns(), voted=False)
+    assert (found.ids, found.texts.first) == ([str(row) for row in range(len(said))], said)
+    with pytest.raises(InputError, match=r"one column only|has no column 'id'"):
+        read_texts(tmp_path / name, Columns())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("text,from\na man,web\n,web\n", r"x, line 3: there is no text\. Leave such items out\.$"),
+        ('{"text": "a man"}\n{"text": null}\n', r"x, line 2: there is no text\. Leave such items out\.$"),
+        ("id,text\na,a man\n,a dog\n", r"x, line 3: there is no id\. Leave such items out\.$"),
+        ("a man\na dog\n", "x has no column 'text'; its columns are a man. .* with text=..."),
+        ("text\n\n\n", "x has no rows but blank ones"),
+        ("id\na\n", "x has no column 'text'; its columns are id."),
+    ],
+)
+def test_no_text_is_lost_where_rows_are_numbered(tmp_path, text, message):
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_texts(tmp_path / "x", Columns(), voted=False)
 
 
 def test_numbers_are_texts_only_where_cells_have_no_types(tmp_path):

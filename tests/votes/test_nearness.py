@@ -47,7 +47,7 @@ def test_no_other_strength_makes_the_votes_more_likely() -> None:
 
 
 @pytest.mark.parametrize("strength", [0.2, 2.0, 30.0])
-@pytest.mark.parametrize("votes", [1, 6, 40])
+@pytest.mark.parametrize("votes", [1, 2, 6, 40])
 def test_the_distance_is_the_mean_of_draws(strength: float, votes: int) -> None:
     people, counts = cast(strength, 60_000, votes)
     told = (counts + strength * SHARES) / (votes + strength)

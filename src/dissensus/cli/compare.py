@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,8 +24,10 @@ from dissensus.cli.given import (
     source_of,
     votes_an_item,
 )
+from dissensus.cli.predict import show_next
 from dissensus.cli.report import place_of, show_report
 from dissensus.cli.sweeping import carry_out
+from dissensus.cli.tables import in_words
 from dissensus.cli.telling import waiting
 
 if TYPE_CHECKING:
@@ -137,3 +140,7 @@ def compare_and_report(
         raise StoreError(
             f"{why} The runs are kept, and dissensus report {store} --out FOLDER writes it elsewhere."
         ) from None
+    if how.get("keep_model") and not as_json:
+        one = kept.read(plans[0].name)
+        place = "" if store == Path("runs") else f" --store {shlex.quote(str(store))}"
+        show_next(one, store, f"A model does: {in_words(one)}, or another that dissensus runs list{place} names:")

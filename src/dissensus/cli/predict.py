@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,7 +59,10 @@ def predict(
     texts: Annotated[
         str | None,
         typer.Option(
-            "--texts", metavar="FILE", help="New items: a table with the columns id, text and, for pairs, text_pair."
+            "--texts",
+            metavar="FILE",
+            help="New items: a table with the columns id, text and, for pairs, text_pair. Without ids, rows count "
+            "from 0.",
         ),
     ] = None,
     data: Annotated[
@@ -138,6 +142,15 @@ def predict(
         print_text(found.table.write_csv())
         if not quiet:
             _show(found, err)
+
+
+def show_next(run: StoredRun, store: Path, told: str) -> None:
+    """The command that takes the model of a run to new items, after what is ``told`` of it."""
+    place = [] if store == Path("runs") else ["--store", str(store)]
+    items = ["--texts", "NEW.csv"] if run.plan["model"]["encoder"] else ["--inputs", "NEW"]
+    words = ["dissensus", "predict", run.name, *place, *items, "-o", "predictions.csv"]
+    out.print(f"What would annotators say of new items? {escape(told)}")
+    out.print(f"[bold]{escape(shlex.join(words))}[/]", soft_wrap=True)
 
 
 @dataclass(frozen=True)

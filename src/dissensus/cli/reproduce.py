@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +22,7 @@ from dissensus.cli.extras import need
 from dissensus.cli.given import comma_separated, refuse_beside, seed_set
 from dissensus.cli.sweeping import swept
 from dissensus.cli.tables import show_table
-from dissensus.cli.telling import err, out, print_json, waiting
+from dissensus.cli.telling import err, out, print_json, tell_note, waiting
 
 if TYPE_CHECKING:
     from dissensus.experiment.chosen import Chosen
@@ -180,6 +182,8 @@ def reproduce(
     if encoder is not None:
         refuse_beside("--encoder", {"--smoke": smoke})
     out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / _called(told, encoder))
+    if not smoke:
+        _tell_other_encoders(wanted, out_folder, encoder)
     kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
     evidence = Evidence({}) if smoke else results_of(told, out_folder, runs=False)
     repeated = now = None
@@ -209,6 +213,8 @@ def reproduce(
     code = code or (LEFT if left else 0)
     if not runs_only:
         _judge(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
+    elif made.studies and not left and not quiet:
+        _tell_made(told, made, out_folder)
     if code:
         raise typer.Exit(code)
 
@@ -219,6 +225,42 @@ def _to_train(wanted: Chosen, only: str | None) -> Chosen:
     if not made.runs and not made.studies:
         raise InputError(f"--runs-only trains, but {only} only reads runs that are there; leave one of them out.")
     return made
+
+
+def _tell_other_encoders(wanted: Chosen, folder: Path, encoder: str | None) -> None:
+    """Seeds of a study that are there count as done, whatever encoder made them."""
+    from dissensus.experiment.studies import FOLDER
+
+    for study in wanted.training_alone().studies:
+        others = {_encoder_in(command) for command in study.commands(folder / FOLDER)} - {_last(encoder)}
+        if others:
+            by = " and ".join(sorted(name or "the default encoder" for name in others))
+            tell_note(
+                f"{folder} holds seeds of {study.name} that were made with {by}. They count as done, and are judged "
+                "together with those that are made now; for an encoder of its own give another --out."
+            )
+
+
+def _encoder_in(command: str) -> str | None:
+    """The name of the encoder that a command was given.
+
+    >>> _encoder_in("dissensus reproduce soft-labels --encoder models/bert/ -q"), _encoder_in("dissensus reproduce")
+    ('bert', None)
+    """
+    words = shlex.split(command.replace("--encoder=", "--encoder "))
+    return next((_last(name) for word, name in pairwise(words) if word == "--encoder"), None)
+
+
+def _last(encoder: str | None) -> str | None:
+    return None if encoder is None else Path(encoder).name
+
+
+def _tell_made(paper: Paper, made: Chosen, folder: Path) -> None:
+    """What comes after all seeds of studies."""
+    names = ",".join(study.name for study in made.studies)
+    words = ["dissensus", "reproduce", paper.name, "--from", str(folder), "--only", names]
+    err.print("All seeds of studies that were asked for are made. To judge them:")
+    err.print(f"[bold]{escape(shlex.join(words))}[/]", soft_wrap=True)
 
 
 def _called(paper: Paper, encoder: str | None) -> str:
@@ -403,7 +445,8 @@ def _judge(
         page = write_page(judged, folder, read_notes(source))
     named = [one for one in judged.studies if one.study in wanted.studies]
     if not wanted.runs:
-        _show_studies(named, page, as_json)
+        missing = [study.name for study in wanted.studies if study not in [one.study for one in named]]
+        _show_studies(named, missing, page, as_json)
     elif as_json:
         print_json({**_json_verdicts(judged), **_json_studies(named), "page": str(page)})
     else:
@@ -447,8 +490,8 @@ def _claims_and_views(ledger: Ledger) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(row.claim for row in ledger)), views_of(ledger)
 
 
-def _show_studies(studied: Sequence[Studied], page: Path, as_json: bool) -> None:
-    """What was found, in plain words and by the rules."""
+def _show_studies(studied: Sequence[Studied], missing: Sequence[str], page: Path, as_json: bool) -> None:
+    """What was found, in plain words and by the rules; and of which studies nothing is there yet."""
     if as_json:
         print_json({**_json_studies(studied), "page": str(page)})
         return
@@ -456,6 +499,8 @@ def _show_studies(studied: Sequence[Studied], page: Path, as_json: bool) -> None
         out.print(f"[bold]{escape(one.question)}[/] {many(one.seeds, 'seed')}")
         lines = ["", *one.plain, "", "By the rule:", *(f"- {line}" for line in one.verdicts), ""]
         out.print(escape("\n".join(lines)))
+    for name in missing:
+        out.print(f"There are no scores of {name} yet.\n")
     out.print(f"The page: [bold]{escape(str(page))}[/]", soft_wrap=True)
 
 

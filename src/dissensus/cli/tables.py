@@ -31,7 +31,7 @@ def show_table(
     table = Table(header_style="bold", box=None, pad_edge=False, show_header=any(head), padding=(0, 2, 0, 0))
     for name, *cells in zip(head, *rows, strict=True):
         numeric = any(head) and all(cell[:1] in "0123456789.-−–±∞" for cell in cells)  # a number, or that there is none
-        whole = name == "name" or (name == "run" and console.width >= 80)  # to be copied
+        whole = name == "name" or (name in ("run", "study") and console.width >= 80)  # to be copied
         table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold", no_wrap=whole)
     for row, kind in zip_longest(rows, kinds):
         table.add_row(*map(escape, row), style="dim" if kind == "reference" else None)

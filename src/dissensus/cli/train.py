@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from dissensus.base.errors import InputError
 from dissensus.cli import options
 from dissensus.cli.deadline import deadline_of
 from dissensus.cli.extras import need
 from dissensus.cli.given import comparison_of, look_for, model_of, recipe_of, source_of, votes_an_item
+from dissensus.cli.predict import show_next
 from dissensus.cli.runs import scores_of, show_run
 from dissensus.cli.sweeping import carry_out
-from dissensus.cli.telling import out, print_json, waiting
-
-if TYPE_CHECKING:
-    from dissensus.records import StoredRun
+from dissensus.cli.telling import print_json, waiting
 
 EXAMPLES = (
     "Examples: [bold]dissensus train --data glyphs --method multipass --seed 0[/bold]; "
@@ -95,13 +91,4 @@ def train(
         return
     show_run(run)
     if save_model:
-        _show_next(run, store)
-
-
-def _show_next(run: StoredRun, store: Path) -> None:
-    """The command that takes the model to new items."""
-    place = [] if store == Path("runs") else ["--store", str(store)]
-    items = ["--texts", "NEW.csv"] if run.plan["model"]["encoder"] else ["--inputs", "NEW"]
-    words = ["dissensus", "predict", run.name, *place, *items, "-o", "predictions.csv"]
-    out.print("What would annotators say of new items? Its model predicts it:")
-    out.print(f"[bold]{escape(shlex.join(words))}[/]", soft_wrap=True)
+        show_next(run, store, "Its model predicts it:")

@@ -22,10 +22,11 @@ _CHANNELS = (1, 3, 4)
 _TABLES = (".csv", ".tsv", ".parquet")
 
 
-def read_inputs(path: Path, column: str | None, *, numbered: bool) -> tuple[list[str], Inputs]:
+def read_inputs(path: Path, column: str | None, *, numbered: bool, voted: bool = True) -> tuple[list[str], Inputs]:
     """The ids of a file's rows and the rows, as float32 features or uint8 images with channels first.
 
-    ``column`` names the column of ids in a table. ``numbered``: whether row numbers can serve as ids.
+    ``column`` names the column of ids in a table. ``numbered``: whether row numbers can serve as ids. ``voted``:
+    whether there are votes on them.
     """
     existing_file(path, "file of inputs, or a folder of images,")
     if path.suffix in _TABLES:
@@ -43,7 +44,7 @@ def read_inputs(path: Path, column: str | None, *, numbered: bool) -> tuple[list
         )
     if len(ids) != len(values):
         raise InputError(f"{path} has {len(ids)} ids for {len(values)} inputs; each input needs one id.")
-    return ids, _as_images(values, path) if values.ndim > 2 else _as_features(values, ids, path)
+    return ids, _as_images(values, path) if values.ndim > 2 else _as_features(values, ids, path, voted)
 
 
 def _read_npz(path: Path) -> tuple[list[str], NDArray[Any]]:
@@ -130,7 +131,7 @@ def _read_frame(path: Path, column: str | None) -> pl.DataFrame:
     return frame
 
 
-def _as_features(values: NDArray[Any], ids: list[str], path: Path) -> NDArray[np.float32]:
+def _as_features(values: NDArray[Any], ids: list[str], path: Path, voted: bool) -> NDArray[np.float32]:
     if values.ndim != 2 or values.dtype.kind not in "biuf" or values.shape[1] == 0:
         raise InputError(
             f"inputs in {path} must be features, numbers (items, features), or images, uint8 (items, height, width, "
@@ -144,7 +145,8 @@ def _as_features(values: NDArray[Any], ids: list[str], path: Path) -> NDArray[np
         raise InputError(
             f"features must be finite in float32, but row {row} of {path} (item {ids[row]!r}), feature {column}, is "
             f"{values[row, column]} ({len(set(bad[:, 0].tolist()))} of {len(values)} rows are wrong). "
-            "Fill the gaps or leave those items out, in the votes too; rows and features count from 0."
+            f"Fill the gaps or leave those items out{', in the votes too' if voted else ''}; rows and features count "
+            "from 0."
         )
     return features
 

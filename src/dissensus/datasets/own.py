@@ -94,7 +94,7 @@ def own_items(
     """The ids and the inputs, or the texts, of items that nobody voted on, in the order of the file.
 
     Files and options are those of :func:`own_data`. Images come in the order of their names, with the ``endings`` of
-    their files in the ids or without; rows of an ``.npy`` are numbered from 0.
+    their files in the ids or without; rows of an ``.npy``, and of a table of texts without ids, are numbered from 0.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "new.csv"
@@ -108,7 +108,7 @@ def own_items(
     _refuse_misplaced(inputs, texts, columns, size, texts_delimiter)
     if inputs is None:
         assert texts is not None
-        said = read_texts(Path(texts), columns, texts_delimiter)
+        said = read_texts(Path(texts), columns, texts_delimiter, voted=False)
         return said.ids, said.texts
     path = Path(inputs)
     array: NDArray[np.uint8] | NDArray[np.float32]
@@ -116,7 +116,7 @@ def own_items(
         found, files = image_files(path, ())
         found, array = [file.name for file in files] if endings else found, read_images(files, size)
     else:
-        found, array = read_inputs(path, ids, numbered=True)
+        found, array = read_inputs(path, ids, numbered=True, voted=False)
     _refuse_twice(found, path)
     return found, array
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ from dissensus.datasets.texts import Texts
 from dissensus.votes.split import group_numbers
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dissensus.votes.source import Table
 
 ID = ("id", "item", "task")
@@ -41,43 +43,69 @@ class NamedTexts:
     groups: NDArray[np.int64]
 
 
-def read_texts(path: Path, columns: Columns, delimiter: str | None = None, votes: Collection[str] = ()) -> NamedTexts:
+def read_texts(
+    path: Path,
+    columns: Columns,
+    delimiter: str | None = None,
+    votes: Collection[str] = (),
+    *,
+    voted: bool = True,
+) -> NamedTexts:
     """The texts of a table; an id may stand on several rows, as it does in a votes file, if its texts are the same.
 
     Without a column ``group``, items whose first texts have the same words form one. Columns that hold ``votes`` are no
     texts, though they may have such a name. Columns of text are cut at ``delimiter``, which is seen in the header.
+    Where nobody ``voted`` on the items, nothing is matched by id: without a column of ids, rows are numbered from 0.
     """
     import polars as pl
 
     from dissensus.votes.label_studio import data_of
     from dissensus.votes.source import Document, Table, open_source
 
-    opened = open_source(existing_file(path, "table of texts"), delimiter, "texts_delimiter")
+    opened = open_source(existing_file(path, "table of texts"), delimiter, "texts_delimiter", 2 if voted else 1)
     table = data_of(opened) if isinstance(opened, Document) else opened
     if not isinstance(table, Table):
         raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
-    places = _places(table, columns, votes)
+    places = _places(table, columns, votes, needed=("ids", "text") if voted else ("text",))
     cells = table.cells(list(places.values()))
     if not table.typed:
         cells = [column.cast(pl.String) for column in cells]  # a text may be a number
+    if "id" not in places:
+        places, cells = {"id": -1, **places}, [_numbered(table, len(cells[0])), *cells]
     rows: dict[str, tuple[Any, ...]] = {}
     for row, (name, *said) in enumerate(zip(*cells, strict=True)):
         if all(cell is None for cell in (name, *said)):
             continue  # a blank line
         for role, cell in zip(places, (name, *said), strict=True):
             if cell is None or not str(cell).strip():
-                raise InputError(f"{table.place(row)}: there is no {role}. Leave such items out, in the votes too.")
+                where = ", in the votes too" if voted else ""
+                raise InputError(f"{table.place(row)}: there is no {role}. Leave such items out{where}.")
             if role in ("text", "text_pair") and not isinstance(cell, str):
                 raise InputError(f"{table.place(row)}: the {role} is {cell!r:.40}, which is no text.")
         if rows.setdefault(str(name), tuple(said)) != tuple(said):
             raise InputError(f"{table.place(row)}: item {name!r} stood there before, with another text or group.")
+    if not rows:
+        raise InputError(f"{table.name} has no rows but blank ones.")
     parts = dict(zip(list(places)[1:], zip(*rows.values(), strict=True), strict=True))
     texts = Texts(parts["text"], parts.get("text_pair"))
     groups = group_numbers([str(name) for name in parts["group"]]) if "group" in parts else by_words(texts.first)
     return NamedTexts(list(rows), texts, groups)
 
 
-def _places(table: Table, columns: Columns, votes: Collection[str]) -> dict[str, int]:
+def _numbered(table: Table, rows: int) -> pl.Series:
+    """A number for every row, but for the blank lines of a text table: those have none, and are not counted."""
+    import polars as pl
+
+    from dissensus.votes.source import without_blank_lines
+
+    kept = range(rows) if table.typed else without_blank_lines(table.cells(range(len(table.columns))))[1]
+    numbers: list[int | None] = [None] * rows
+    for number, row in enumerate(kept):
+        numbers[row] = number
+    return pl.Series(numbers)
+
+
+def _places(table: Table, columns: Columns, votes: Collection[str], needed: Sequence[str]) -> dict[str, int]:
     """The position of every column that is there, that of the ids first."""
     from dissensus.votes.ask import find, missing_column
 
@@ -86,7 +114,7 @@ def _places(table: Table, columns: Columns, votes: Collection[str]) -> dict[str,
         role: find(table, role, getattr(columns, role), [name for name in names if name not in votes])
         for role, names in usual.items()
     }
-    for role in ("ids", "text"):
+    for role in needed:
         if found[role] is None:
             raise missing_column(table, role, usual[role])
     return {"id" if role == "ids" else role: place for role, place in found.items() if place is not None}

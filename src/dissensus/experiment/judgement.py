@@ -65,8 +65,11 @@ def judge(evidence: Evidence, paper: Paper, results: str | os.PathLike[str]) -> 
 
 def results_of(paper: Paper, folder: str | os.PathLike[str], runs: bool = True) -> Evidence:
     """The evidence that lies in a folder. It must be the paper's; without ``runs``, there may be none."""
-    if not runs and not (Path(folder) / "runs.csv").exists():
-        return Evidence({})
+    if not (Path(folder) / "runs.csv").exists():
+        if not runs:
+            return Evidence({})
+        if made := [name for name, study in studies_of(paper.name).items() if study.seeds_in(Path(folder) / FOLDER)]:
+            raise InputError(f"{folder} holds studies, but no results of runs; name studies: --only {','.join(made)}")
     evidence = Evidence.read(folder)
     if foreign := [cell.protocol for cell in evidence.runs.values() if cell.protocol not in paper.protocols]:
         raise InputError(

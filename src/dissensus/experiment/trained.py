@@ -153,7 +153,10 @@ def _other_kind(run: StoredRun, takes: str, given: str) -> InputError:
         return InputError(f"{told} Leave the column text_pair out.")
     if takes.startswith("images") and given.startswith("images"):
         return InputError(f"{told} Bring a folder of images to that height and width", give=["size"])
-    return InputError(f"{told} Give it items of the same kind, made in the same way.")
+    told = f"{told} Give it items of the same kind, made in the same way."
+    if takes.startswith("features") and given.startswith("features"):
+        told += " The first column of a table is read as its ids, if none is named; rows without ids can be an .npy."
+    return InputError(told)
 
 
 def _encoder_of(run: StoredRun, plan: Plan, where: str | None) -> Encoder:

@@ -63,13 +63,14 @@ class TextTable(Table):
 
     path: Path
     delimiter: str
+    fewest: int = 2  # columns
     columns: list[str] = field(init=False)
     about: dict[str, str] = field(default_factory=dict, init=False)
     typed = False
 
     def __post_init__(self) -> None:
         self.columns = next(self._rows())[1]
-        if len(self.columns) < 2:
+        if len(self.columns) < self.fewest:
             only = f"{self.name} has one column only, {self.columns[0]!r}"
             raise InputError(f"{only}; a table has several, ids in one of them.")
 
@@ -227,15 +228,16 @@ def without_blank_lines(columns: list[pl.Series]) -> tuple[list[pl.Series], Rows
     return [column.gather(rows) for column in columns], rows
 
 
-def open_source(given: Any, delimiter: str | None = None, keyword: str = "delimiter") -> Source:
+def open_source(given: Any, delimiter: str | None = None, keyword: str = "delimiter", fewest: int = 2) -> Source:
     """The source in a file or a data frame, recognised by its first bytes or by what it can do.
 
-    Text is cut at ``delimiter``, which callers know as ``keyword``; without one, where the header can be cut.
+    Text is cut at ``delimiter``, which callers know as ``keyword``; without one, where the header can be cut. A table
+    of text has at least the ``fewest`` columns.
     """
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"a delimiter is one character, but {delimiter!r} was given.")
     if isinstance(given, (str, os.PathLike)):
-        return _open_file(existing_file(given, "file of votes"), delimiter, keyword)
+        return _open_file(existing_file(given, "file of votes"), delimiter, keyword, fewest)
     if isinstance(given, pl.LazyFrame):
         return TypedTable("the frame", given)
     if isinstance(given, pl.DataFrame):
@@ -264,7 +266,7 @@ def _from_foreign(frame: Any) -> pl.DataFrame:
     return pl.DataFrame([as_column(str(name), v) for name, v in zip(frame.columns, values, strict=True)])
 
 
-def _open_file(path: Path, delimiter: str | None, keyword: str) -> Source:
+def _open_file(path: Path, delimiter: str | None, keyword: str, fewest: int) -> Source:
     with path.open("rb") as file:
         head = file.read(4096)
     if head.startswith(b"PAR1"):
@@ -282,10 +284,10 @@ def _open_file(path: Path, delimiter: str | None, keyword: str) -> Source:
         )
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not start:
-        raise InputError(f"{path.name} holds nothing but blanks, but a file of votes was expected.")
+        raise InputError(f"{path.name} holds nothing but blanks, but a table was expected.")
     if start.startswith((b"{", b"[")):
         return _open_json(path)
-    return TextTable(path, delimiter or delimiter_of(path, keyword))
+    return TextTable(path, delimiter or delimiter_of(path, keyword), fewest)
 
 
 def delimiter_of(path: Path, keyword: str | None = None) -> str:

@@ -251,6 +251,8 @@ def test_the_answer_says_where_and_on_average() -> None:
         "(10 votes for KL, 10 votes for JS distance, 1 vote for accuracy and 5 votes for EntCorr are enough)" in told[6]
     )
     assert "690 trainings, 10 seeds, 3 of 14 data sets and models." in told[7]
+    alone = world(protocols=(ALONE,))
+    assert "(A3, 1 data set and model)" in answer(judge_claims(alone, PAPER), alone)[5]
     lost = world(changed(kl=lambda kl, cell: kl + 0.3 * (cell.protocol == ALONE)))
     votes = answer(judge_claims(lost, PAPER), lost)[6]
     assert f"({SWEPT[1]}, {SWEPT[2]})" in votes

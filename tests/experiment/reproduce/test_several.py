@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable
@@ -149,6 +150,25 @@ def test_a_study_is_judged_again_from_results_alone(
     assert json.loads(capsys.readouterr().out)["studies"]["coverage"]["seeds"] == 2
 
 
+def test_results_that_are_studies_alone_are_judged_by_name(
+    smoked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(smoked / "studies", tmp_path / "studies")
+    assert command("--from", str(tmp_path)) == 2
+    told = "holds studies, but no results of runs; name studies: --only coverage"
+    assert told in " ".join(capsys.readouterr().err.split())
+    assert command("--from", str(tmp_path), "--only", "transfer") == 0
+    assert "There are no scores of transfer yet." in capsys.readouterr().out
+
+
+def test_a_study_of_runs_that_are_not_there_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--smoke", "--only", "coverage", "--seeds", "0", "--out", str(tmp_path), "--store", str(tmp_path / "none"))
+    assert command(*words) == 0
+    told = capsys.readouterr()
+    assert "coverage: seed 0 has no runs here to be read from, 0 left" in told.err
+    assert "There are no scores of coverage yet." in told.out
+
+
 def one_row(seed: int) -> list[Making]:
     """Of a study that has nothing to train."""
     row = Score("mine", "c", "soft", seed, "all", "best", False, 9, {"kl": 0.5})
@@ -193,6 +213,25 @@ def test_a_study_is_made_with_the_encoder_that_is_named(
     assert [one.encoder for one in given] == [words[1] if words else None]
 
 
+def test_scores_by_another_encoder_are_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(STUDIES, "transfer", replace(STUDIES["transfer"], make=lambda given: one_row))
+    words = ("--runs-only", "--only", "transfer", "--out", str(tmp_path), "--quiet")
+    for more in (("--seeds", "0"), ("--seeds", "0-1")):
+        assert command(*words, *more) == 0
+        assert capsys.readouterr().err == ""
+    assert command(*words, "--encoder", "owner/bert") == 0
+    told = "holds seeds of transfer that were made with the default encoder. They count as done"
+    assert told in " ".join(capsys.readouterr().err.split())
+    other = (*words[:-2], str(tmp_path / "other"), "--quiet", "--encoder")
+    for place in ("owner/bert", "models/bert/"):  # one encoder in two places
+        assert command(*other, place) == 0
+        assert capsys.readouterr().err == ""
+    assert command(*other[:-1]) == 0
+    assert "made with bert." in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.fixture
 def imagined(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """A study without trainings; and how wide it was to be."""
@@ -215,7 +254,11 @@ def test_on_a_borrowed_gpu_a_study_is_made_and_not_judged(
     assert imagined["width"] == 16
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.splitlines() == [f"transfer: seed {seed} is done, {2 - seed} left" for seed in range(3)]
+    *lines, head, judging = said.err.splitlines()
+    assert lines == [f"transfer: seed {seed} is done, {2 - seed} left" for seed in range(3)]
+    assert head == "All seeds of studies that were asked for are made. To judge them:"
+    words = ["reproduce", "soft-labels", "--from", str(tmp_path), "--only", "transfer"]
+    assert shlex.split(judging) == ["dissensus", *words]
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["transfer-made.json", "transfer-scores.csv"]
     assert command("--runs-only", "--only", "transfer", "--seeds", "0-4", "--quiet", *out) == 0
     assert capsys.readouterr().err == ""

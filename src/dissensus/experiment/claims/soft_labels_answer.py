@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from dissensus.base.words import listed
+from dissensus.base.words import listed, many
 from dissensus.experiment.claims.claim import metric_title, read_claims
 from dissensus.experiment.claims.decide import combined
 from dissensus.experiment.claims.enough import Enough, votes_enough
@@ -44,11 +44,15 @@ def _told(ledger: Ledger, claim: str, what: str, more: str = "") -> str:
     lines = [f"{verdict} on {', '.join(views)}" for verdict, views in where.items() if views]
     if open_ := [row for row in alone if row.verdict == UNDECIDED]:
         others = "the other " if lines else ""
-        many = "data set and model" if len(alone) == 1 else "data sets and models"
-        lines.append(f"undecided on {others}{len(open_)} of {len(alone)} {many}{_barred(open_)}")
+        lines.append(f"undecided on {others}{len(open_)} of {_sets(len(alone))}{_barred(open_)}")
     mean = _mean_row(ledger, claim)
     lines += [_average(mean)] if mean is not None else []
     return f"{what[:1].upper()}{what[1:]}{more} ({claim}): {'; '.join(lines)}."
+
+
+def _sets(number: int) -> str:
+    """So many combinations of the two."""
+    return f"{number} data set and model" if number == 1 else f"{number} data sets and models"
 
 
 def _barred(rows: Sequence[Row]) -> str:
@@ -80,10 +84,7 @@ def _hard_delivery(ledger: Ledger) -> str:
     hurts = [row.view for row in alone if row.verdict == CONTRADICTED]
     told = [f"helps on {', '.join(helps)}" if helps else "is nowhere shown to help"]
     told += [f"and loses to soft labels on {', '.join(hurts)}{by_how_much(alone)}"] if hurts else []
-    return (
-        f"With all votes, hard delivery {' '.join(told)} (A3, {len(alone)} data sets and models){at_the_end(ledger)}; "
-        f"{_few(few)}."
-    )
+    return f"With all votes, hard delivery {' '.join(told)} (A3, {_sets(len(alone))}){at_the_end(ledger)}; {_few(few)}."
 
 
 def at_the_end(ledger: Ledger) -> str:
@@ -198,12 +199,12 @@ def _how_sure(evidence: Evidence) -> str:
     seeds = len({cell.seed for cell in evidence.runs.values()})
     lost = f", of which {len(evidence.diverged)} diverged" if evidence.diverged else ""
     of = len(read_paper("soft-labels").protocols)
-    told = f"{len(evidence.runs)} trainings{lost}, {seeds} seeds, {len(protocols)} of {of}"
+    told = f"{many(len(evidence.runs), 'training')}{lost}, {many(seeds, 'seed')}, {len(protocols)} of {_sets(of)}"
     kept = (
         f" On {', '.join(weak)} the hard arm does not {guard.says}: there no claim that compares with it is decided "
         f"({', '.join(_compare_with_it())}), whatever the numbers."
     )
-    return f"All that rests on {told} data sets and models.{kept if weak else ''}"
+    return f"All that rests on {told}.{kept if weak else ''}"
 
 
 def _compare_with_it() -> list[str]:

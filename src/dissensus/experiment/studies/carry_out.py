@@ -99,7 +99,8 @@ class _Seed(Whole):
         if rows:
             self.study.keep(rows, self.here.folder, self.here.command)
         left.remove(self.seed)
-        self.here.say(f"{self.study.name}: seed {self.seed} is done, {len(left)} left")
+        told = "is done" if rows else "has no runs here to be read from"
+        self.here.say(f"{self.study.name}: seed {self.seed} {told}, {len(left)} left")
 
     def failed(self, error: Exception) -> None:
         self.here.say(

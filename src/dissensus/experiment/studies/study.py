@@ -79,6 +79,11 @@ class Study:
         path = self._scores(folder)
         return {row.seed for row in read_scores(path)} if path.exists() else set()
 
+    def commands(self, folder: str | os.PathLike[str]) -> list[str]:
+        """By which the scores that lie there were made."""
+        made = made_of(Path(folder) / f"{self.name}-made.json") or {}
+        return [one["command"] for one in made.get("made", [])]
+
     def left(self, folder: str | os.PathLike[str], seeds: Iterable[int] = SEEDS) -> list[int]:
         """The seeds that are still to be made; where nothing is trained it takes moments, and all are made again."""
         there = self.seeds_in(folder) if self.trains else set()
