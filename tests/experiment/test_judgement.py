@@ -73,5 +73,7 @@ def test_results_are_read_where_they_are_of_the_paper(judged: PaperJudgement) ->
 def test_a_study_alone_needs_no_runs_beside_it(tmp_path: Path) -> None:
     shutil.copytree(RESULTS / "studies", tmp_path / "studies")
     assert results_of(PAPER, tmp_path, runs=False).runs == {}
-    with pytest.raises(StoreError, match=r"runs\.csv is missing"):
+    with pytest.raises(InputError, match="holds studies, but no results of runs; name studies: --only coverage,"):
         results_of(PAPER, tmp_path)
+    with pytest.raises(StoreError, match=r"runs\.csv is missing"):
+        results_of(PAPER, tmp_path / "nowhere")

@@ -238,7 +238,8 @@ def test_a_line_that_both_its_ends_drew_is_told_once(repeated: Reproduction, smo
     here = replace(repeated, store=RunStore(tmp_path / "runs"))
     ends = [here.store.read(here.plans[cell].name) for cell in lines_of(here.plans, here.paper)[0].ends]
     for run, other in (ends, ends[::-1]):
-        if drawn := [one for one in run.diagnostics() if one.other == other.name]:
+        drawn = [one for one in run.diagnostics() if one.other == other.name]
+        if drawn and not any(one.other == run.name for one in other.diagnostics()):  # as may have happened by itself
             twin = StoredRun(other.name, other.path)
             twin.write_diagnostics([*twin.diagnostics(), *(replace(one, other=run.name) for one in drawn)])
             names = [f"{one.weights}_{one.name}" for one in drawn]
