@@ -75,5 +75,6 @@ def test_a_study_alone_needs_no_runs_beside_it(tmp_path: Path) -> None:
     assert results_of(PAPER, tmp_path, runs=False).runs == {}
     with pytest.raises(InputError, match="holds studies, but no results of runs; name studies: --only coverage,"):
         results_of(PAPER, tmp_path)
+    (tmp_path / "empty").mkdir()
     with pytest.raises(StoreError, match=r"runs\.csv is missing"):
-        results_of(PAPER, tmp_path / "nowhere")
+        results_of(PAPER, tmp_path / "empty")
