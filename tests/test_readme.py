@@ -118,10 +118,7 @@ def test_the_commands_for_a_votes_file_run_one_after_the_other(tmp_path, monkeyp
 
     (block,) = re.findall(r"^```\n(dissensus votes labels.csv.*?)^```", README, re.M | re.S)
     monkeypatch.chdir(tmp_path)
-    drawn = np.random.default_rng(0)
-    said = [f"{item},{who},{drawn.choice(['cat', 'dog'])}" for item in range(40) for who in "abcde"]
-    Path("labels.csv").write_text("\n".join(["item,annotator,label", *said]))
-    np.save("features.npy", drawn.normal(size=(40, 3)))
+    drawn = _votes_and_features()
     Path("images").mkdir()
     for item in range(40):
         Image.fromarray(drawn.integers(0, 256, (8, 8, 3), np.uint8)).save(f"images/{item}.png")
@@ -141,10 +138,7 @@ def test_a_model_is_kept_and_taken_to_new_items(tmp_path, monkeypatch):
 
     (block,) = re.findall(r"^```\n(dissensus train .*?)^```", README, re.M | re.S)
     monkeypatch.chdir(tmp_path)
-    drawn = np.random.default_rng(0)
-    said = [f"{item},{who},{drawn.choice(['cat', 'dog'])}" for item in range(40) for who in "abcde"]
-    Path("labels.csv").write_text("\n".join(["item,annotator,label", *said]))
-    np.save("features.npy", drawn.normal(size=(40, 3)))
+    drawn = _votes_and_features()
     new = drawn.normal(size=(7, 3)).astype(np.float32)
     np.save("new.npy", new)
     for line in block.splitlines():
@@ -160,6 +154,15 @@ def test_a_model_is_kept_and_taken_to_new_items(tmp_path, monkeypatch):
     assert "`dissensus.experiment.predict_with(folder, inputs).probs`" in README
     np.testing.assert_allclose(predict_with(f"runs/{names[0]}", new).probs, probs)
     assert Path("tempered.csv").read_text() != Path("predictions.csv").read_text()
+
+
+def _votes_and_features():
+    """The files that the README's commands name, in the current folder; and what else is to be drawn, draws from it."""
+    drawn = np.random.default_rng(0)
+    said = [f"{item},{who},{drawn.choice(['cat', 'dog'])}" for item in range(40) for who in "abcde"]
+    Path("labels.csv").write_text("\n".join(["item,annotator,label", *said]))
+    np.save("features.npy", drawn.normal(size=(40, 3)))
+    return drawn
 
 
 def test_files_that_the_readme_names_are_there():

@@ -30,7 +30,8 @@ def test_sigterm_that_was_ignored_stays_so():
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         with ended_by_sigterm():
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)  # would be an error
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dissensus.base.errors import InputError
+from dissensus.base.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from dissensus.experiment import Comparison
@@ -153,6 +153,14 @@ def seed_set(text: str | None) -> set[int] | None:
             raise InputError(f"--seeds takes seeds (0,3,5) or a span of them (0-4), but was given {text!r}.")
         found |= set(range(int(first), int(last or first) + 1))
     return found
+
+
+def refuse_place(flag: str, place: Path, suffixes: Collection[str], read: Iterable[Path]) -> None:
+    """A file that cannot be written in a format that its name says, or would overwrite one that is read."""
+    if place.suffix.lower() not in suffixes:
+        raise InputError(unknown(f"suffix of {flag}", place.suffix, suffixes) + ".")
+    if any(place.exists() and one.exists() and place.samefile(one) for one in read):
+        raise InputError(f"{flag} {place} would overwrite the file that is read; give another name.")
 
 
 def refuse_beside(option: str, others: Mapping[str, bool]) -> None:

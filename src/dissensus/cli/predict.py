@@ -19,7 +19,7 @@ from dissensus.base.errors import InputError, unknown
 from dissensus.base.words import first, listed, many
 from dissensus.cli import options
 from dissensus.cli.extras import need
-from dissensus.cli.given import key_values
+from dissensus.cli.given import key_values, refuse_place
 from dissensus.cli.sweeping import encoding
 from dissensus.cli.tables import in_words, show_table
 from dissensus.cli.telling import err, out, print_json, print_text, tell_note, waiting
@@ -121,7 +121,7 @@ def predict(
     from dissensus.metrics import softmax
 
     if file is not None:
-        _check_place(file, [Path(one) for one in (inputs, texts) if one])
+        refuse_place("--out", file, WRITERS, [Path(one) for one in (inputs, texts) if one])
     run = _run(name, store)
     refuse_without_model(run)
     heat = selected_temperature(run) if temperature else None
@@ -251,13 +251,6 @@ WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
     ".jsonl": lambda table, path: table.write_ndjson(path),
     ".parquet": lambda table, path: table.write_parquet(path),
 }
-
-
-def _check_place(file: Path, read: Sequence[Path]) -> None:
-    if file.suffix.lower() not in WRITERS:
-        raise InputError(unknown("suffix of --out", file.suffix, WRITERS) + ".")
-    if any(file.exists() and one.exists() and file.samefile(one) for one in read):
-        raise InputError(f"--out {file} would overwrite the file that is read; give another name.")
 
 
 def _write(table: pl.DataFrame, file: Path) -> None:

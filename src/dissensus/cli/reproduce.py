@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +21,7 @@ from dissensus.cli.extras import need
 from dissensus.cli.given import comma_separated, refuse_beside, seed_set
 from dissensus.cli.sweeping import swept
 from dissensus.cli.tables import show_table
-from dissensus.cli.telling import err, out, print_json, tell_note, waiting
+from dissensus.cli.telling import err, out, print_json, waiting
 
 if TYPE_CHECKING:
     from dissensus.experiment.chosen import Chosen
@@ -182,8 +181,6 @@ def reproduce(
     if encoder is not None:
         refuse_beside("--encoder", {"--smoke": smoke})
     out_folder = folder or (Path("dissensus-smoke") if smoke else Path("results") / _called(told, encoder))
-    if not smoke:
-        _tell_other_encoders(wanted, out_folder, encoder)
     kept = RunStore(store or (out_folder / "runs" if smoke else Path("runs")))
     evidence = Evidence({}) if smoke else results_of(told, out_folder, runs=False)
     repeated = now = None
@@ -225,34 +222,6 @@ def _to_train(wanted: Chosen, only: str | None) -> Chosen:
     if not made.runs and not made.studies:
         raise InputError(f"--runs-only trains, but {only} only reads runs that are there; leave one of them out.")
     return made
-
-
-def _tell_other_encoders(wanted: Chosen, folder: Path, encoder: str | None) -> None:
-    """Seeds of a study that are there count as done, whatever encoder made them."""
-    from dissensus.experiment.studies import FOLDER
-
-    for study in wanted.training_alone().studies:
-        others = {_encoder_in(command) for command in study.commands(folder / FOLDER)} - {_last(encoder)}
-        if others:
-            by = " and ".join(sorted(name or "the default encoder" for name in others))
-            tell_note(
-                f"{folder} holds seeds of {study.name} that were made with {by}. They count as done, and are judged "
-                "together with those that are made now; for an encoder of its own give another --out."
-            )
-
-
-def _encoder_in(command: str) -> str | None:
-    """The name of the encoder that a command was given.
-
-    >>> _encoder_in("dissensus reproduce soft-labels --encoder models/bert/ -q"), _encoder_in("dissensus reproduce")
-    ('bert', None)
-    """
-    words = shlex.split(command.replace("--encoder=", "--encoder "))
-    return next((_last(name) for word, name in pairwise(words) if word == "--encoder"), None)
-
-
-def _last(encoder: str | None) -> str | None:
-    return None if encoder is None else Path(encoder).name
 
 
 def _tell_made(paper: Paper, made: Chosen, folder: Path) -> None:

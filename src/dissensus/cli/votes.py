@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from dissensus.base.errors import InputError, unknown
 from dissensus.base.words import many
 from dissensus.cli import options
-from dissensus.cli.given import comma_separated
+from dissensus.cli.given import comma_separated, refuse_place
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import out, print_json, tell_notes
 
@@ -71,9 +70,10 @@ def votes(
     """How much do my annotators disagree? Reads a votes file and says what is in it."""
     from dissensus.votes import read_votes
     from dissensus.votes.summary import summary
+    from dissensus.votes.write import WRITERS
 
     if save is not None:
-        _check_place(save, file)
+        refuse_place("--save", save, [*WRITERS, ".npz"], [file])
     reading: dict[str, Any] = {
         "item": item,
         "annotator": annotator,
@@ -101,16 +101,6 @@ def votes(
             out.print(f"Wrote {escape(str(save))}")
         if not told.multilabel:
             _show_next(file, reading, told)
-
-
-def _check_place(save: Path, file: Path) -> None:
-    from dissensus.votes.write import WRITERS
-
-    suffixes = [*WRITERS, ".npz"]
-    if save.suffix.lower() not in suffixes:
-        raise InputError(unknown("suffix of --save", save.suffix, suffixes) + ".")
-    if save.exists() and file.exists() and save.samefile(file):
-        raise InputError(f"--save {save} would overwrite the file that is read; give another name.")
 
 
 def _of_ratings(read: Votes) -> list[str]:

@@ -94,22 +94,6 @@ class Spread:
         told = (number + prior) / (votes + self.strength)
         return float(max(0.0, own - (chance * told * np.log(told)).sum()))
 
-    def needed(self, distance: float, most: int = 1000) -> int | None:
-        """The smallest number of votes that is as near as that; None where more than ``most`` would be needed.
-
-        >>> Spread(np.array([0.5, 0.5]), strength=2.0).needed(0.04)
-        10
-        """
-        if not distance > 0:
-            raise InputError(f"a distance must be above 0, but is {distance!r}: no number of votes is exact.")
-        low, high = 0, most
-        if self.distance(high) > distance:
-            return None
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.distance(middle) <= distance else (middle + 1, high)
-        return low
-
     def same_majority(self, votes: int, seed: int = 0) -> float:
         """On what share of the items most of so many votes name the class that most of all people would, ties by lot.
 
@@ -154,8 +138,5 @@ def nearness(votes: Votes, numbers: Sequence[int] = (1, 2, 3, 5, 10, 20, 50, 100
 
 def _near(spread: Spread, others: Sequence[Spread], votes: int) -> Near:
     kl = spread.distance(votes)
-    likely = [
-        kl,
-        *(other.distance(votes) for other in others),
-    ]  # not only at the ends: it rises and falls with strength
+    likely = [kl, *(other.distance(votes) for other in others)]  # it rises and falls between the ends
     return Near(votes, kl, min(likely), max(likely), spread.same_majority(votes))

@@ -213,23 +213,22 @@ def test_a_study_is_made_with_the_encoder_that_is_named(
     assert [one.encoder for one in given] == [words[1] if words else None]
 
 
-def test_scores_by_another_encoder_are_told_of(
+def test_scores_by_two_encoders_are_not_kept_as_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(STUDIES, "transfer", replace(STUDIES["transfer"], make=lambda given: one_row))
-    words = ("--runs-only", "--only", "transfer", "--out", str(tmp_path), "--quiet")
+    words = ("--runs-only", "--only", "transfer", "--quiet", "--out", str(tmp_path))
     for more in (("--seeds", "0"), ("--seeds", "0-1")):
         assert command(*words, *more) == 0
-        assert capsys.readouterr().err == ""
-    assert command(*words, "--encoder", "owner/bert") == 0
-    told = "holds seeds of transfer that were made with the default encoder. They count as done"
-    assert told in " ".join(capsys.readouterr().err.split())
-    other = (*words[:-2], str(tmp_path / "other"), "--quiet", "--encoder")
+    kept = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    assert command(*words, "--encoder", "owner/bert") == 2
+    assert "seeds of transfer that were made with the default encoder, and not with bert" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == kept
+    other = (*words[:-1], str(tmp_path / "other"))
     for place in ("owner/bert", "models/bert/"):  # one encoder in two places
-        assert command(*other, place) == 0
-        assert capsys.readouterr().err == ""
-    assert command(*other[:-1]) == 0
-    assert "made with bert." in " ".join(capsys.readouterr().err.split())
+        assert command(*other, "--encoder", place) == 0
+    assert command(*other) == 2
+    assert "made with bert, and not with the default encoder" in capsys.readouterr().err
 
 
 @pytest.fixture

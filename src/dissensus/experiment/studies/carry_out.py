@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 
 from dissensus.base.errors import InputError
-from dissensus.base.words import many
+from dissensus.base.words import listed, many
 from dissensus.experiment.studies.score import Score
 from dissensus.experiment.studies.study import SEEDS, Given, Study
 from dissensus.experiment.studies.together import Whole, together
@@ -43,8 +44,10 @@ def carry_out(
 
     On a GPU ``width`` trainings go side by side, also those of several seeds, and of studies with the same model. None
     is begun that would not be done by ``end`` (:func:`~dissensus.experiment.studies.together.together`). ``runs`` are
-    those of the paper that are there, for studies that train nothing. Another ``encoder`` belongs into another folder.
+    those of the paper that are there, for studies that train nothing. A folder holds scores by one ``encoder``.
     """
+    for study in studies:
+        _refuse_other_encoders(study, folder, called(encoder))
     here = _Here(folder, command, runs, encoder, say, {study.name: study.left(folder, seeds) for study in studies})
     before = here.left()
     for model, several in groupby(studies, key=lambda study: study.model):
@@ -97,7 +100,7 @@ class _Seed(Whole):
     def over(self, rows: list[Score]) -> None:
         left = self.here.seeds[self.study.name]
         if rows:
-            self.study.keep(rows, self.here.folder, self.here.command)
+            self.study.keep(rows, self.here.folder, self.here.command, called(self.here.encoder))
         left.remove(self.seed)
         told = "is done" if rows else "has no runs here to be read from"
         self.here.say(f"{self.study.name}: seed {self.seed} {told}, {len(left)} left")
@@ -105,6 +108,25 @@ class _Seed(Whole):
     def failed(self, error: Exception) -> None:
         self.here.say(
             f"{self.study.name}: seed {self.seed} failed; no other is begun, and those under way are finished"
+        )
+
+
+def called(encoder: str | None) -> str | None:
+    """The name of an encoder, wherever it lies.
+
+    >>> called("owner/bert"), called("models/bert/"), called(None)
+    ('bert', 'bert', None)
+    """
+    return None if encoder is None else Path(encoder).name
+
+
+def _refuse_other_encoders(study: Study, folder: str | os.PathLike[str], encoder: str | None) -> None:
+    """Scores that are judged together are those of one encoder."""
+    if study.trains and (others := study.encoders(folder) - {encoder}):
+        names = listed(sorted(name or "the default encoder" for name in others))
+        raise InputError(
+            f"{folder} holds seeds of {study.name} that were made with {names}, and not with "
+            f"{encoder or 'the default encoder'}. Scores of two would be judged as one: give another --out."
         )
 
 

@@ -79,23 +79,26 @@ class Study:
         path = self._scores(folder)
         return {row.seed for row in read_scores(path)} if path.exists() else set()
 
-    def commands(self, folder: str | os.PathLike[str]) -> list[str]:
-        """By which the scores that lie there were made."""
+    def encoders(self, folder: str | os.PathLike[str]) -> set[str | None]:
+        """By which the scores that lie there were made; None is the default one."""
         made = made_of(Path(folder) / f"{self.name}-made.json") or {}
-        return [one["command"] for one in made.get("made", [])]
+        return {one.get("encoder") for one in made.get("made", [])}
 
     def left(self, folder: str | os.PathLike[str], seeds: Iterable[int] = SEEDS) -> list[int]:
         """The seeds that are still to be made; where nothing is trained it takes moments, and all are made again."""
         there = self.seeds_in(folder) if self.trains else set()
         return [seed for seed in seeds if seed not in there]
 
-    def keep(self, rows: Sequence[Score], folder: str | os.PathLike[str], command: str) -> None:
+    def keep(
+        self, rows: Sequence[Score], folder: str | os.PathLike[str], command: str, encoder: str | None = None
+    ) -> None:
         """Add scores to those that lie there, and say how they were made.
 
         That comes first: killed in between, the seed counts as left, and is made again.
         """
         path, here = self._scores(folder), Path(folder) / f"{self.name}-made.json"
         how = {"command": command, "dissensus": dissensus.__version__, "commit": commit(), "machine": _machine()}
+        how |= {} if encoder is None else {"encoder": encoder}
         makings = added((made_of(here) or {}).get("made", []), sorted({row.seed for row in rows}), how)
         content = {"study": self.name, "question": self.question, "made": makings}
         with written_whole(here) as part:
