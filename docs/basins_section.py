@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from in_markdown import table, table_row, wrapped
@@ -14,11 +16,12 @@ from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.differences import compared, counted, read_notes
 from dissensus.report.paper.ledger import VIEWS, counts, views_of
-from dissensus.report.paper.measured import Sought, gap, measured
+from dissensus.report.paper.measured import FEW, Sought, gap, measured
 from dissensus.report.tables import number
 
 METHODS = ("soft", "sls", "multipass", "deterministic-control")
 VOTES = (5, 10, 25, 50)
+HEADING = "## The Basins paper, repeated"
 
 
 def basins(results: Path, link: str = "results/basins") -> str:
@@ -30,13 +33,14 @@ def basins(results: Path, link: str = "results/basins") -> str:
         return ""
     ledger = Ledger.from_csv((results / "ledger.csv").read_text("utf-8"))
     title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
+    asks = f"""{title} asks how the votes of CIFAR-10H should reach a ResNet-18. `dissensus reproduce basins` repeats all
+    of it: {_runs(evidence, paper)}."""
+    if _seeds(evidence) < FEW:
+        so_far = f"Too few seeds to judge a claim by: what was measured so far is in [{link}]({link})."
+        return f"{HEADING}\n\n{wrapped(f'{asks} {so_far}')}\n"
     parts = [
-        "## The Basins paper, repeated",
-        wrapped(
-            f"""{title} asks how the votes of CIFAR-10H should reach a ResNet-18. `dissensus reproduce basins` repeats
-            all of it: {_runs(evidence, paper)}. What should someone with a few votes an item train on, and how sure are
-            we?"""
-        ),
+        HEADING,
+        wrapped(f"{asks} What should someone with a few votes an item train on, and how sure are we?"),
         "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(answer(ledger, evidence), 1)),
         wrapped(
             """Every claim of the paper has a rule that was written before the runs, and a verdict that follows from it
@@ -64,6 +68,11 @@ def _runs(evidence: Evidence, paper: Paper) -> str:
         of = f"{made.done} of {made.wanted}" if made.done < made.wanted else f"all {made.wanted}"
         told.append(f"{of} runs under the {protocol} protocol")
     return " and ".join(told)
+
+
+def _seeds(evidence: Evidence) -> int:
+    """Of what was run most often."""
+    return max(Counter(replace(cell, seed=0) for cell in evidence.runs.values()).values())
 
 
 def _verdicts(ledger: Ledger) -> str:

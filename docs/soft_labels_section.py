@@ -32,8 +32,8 @@ def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
     if not evidence.runs:
         return ""
     ledger = Ledger.from_csv((results / "ledger.csv").read_text("utf-8"))
-    made = {cell.protocol for cell in evidence.runs.values()}
-    run = [name for name in paper.protocols if name in made]
+    made = {(cell.protocol, cell.method) for cell in evidence.runs.values()}
+    run = [name for name in paper.protocols if {(name, "majority"), (name, "soft")} <= made]
     title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
     parts = [
         "## The soft-labels paper, on images and texts",

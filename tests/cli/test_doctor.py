@@ -23,11 +23,13 @@ def test_a_machine_with_everything_is_ready(run):
 
 def test_what_is_not_installed_is_said_with_what_brings_it(run, monkeypatch):
     there = doctor.find_spec
-    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name in ("ray", "jinja2") else there(name))
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name in ("ray", "jinja2", "polars") else there(name))
     code, out, _ = run("doctor")
     assert code == 0  # nothing is wrong
     assert 'needs ray: pip install "dissensus[ray]"' in out
     assert 'needs jinja2: pip install "dissensus[report]"' in out
+    assert "needs polars: pip install dissensus" in " ".join(out.split())
+    assert "dissensus[]" not in out
 
 
 def test_what_is_installed_and_cannot_be_imported_is_an_error(run, monkeypatch):

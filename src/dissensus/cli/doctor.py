@@ -50,7 +50,8 @@ class Part:
         if self.broken:
             return "broken: " + "; ".join(f"{name}: {why}" for name, why in self.broken.items())
         if self.missing:
-            return f'needs {listed(self.missing)}: pip install "dissensus[{self.extra}]"'
+            whole = f'"dissensus[{self.extra}]"' if self.extra else "dissensus"
+            return f"needs {listed(self.missing)}: pip install {whole}"
         return "ready"
 
 

@@ -180,8 +180,9 @@ def test_the_readme_has_a_line_a_data_set_and_model(
     section: ModuleType = soft_labels_section
     assert section.soft_labels(tmp_path) == ""
     told = section.soft_labels(RESULTS)
-    for name in PAPER.protocols:
-        assert (f"\n| {name} | " in told) == _run(evidence, name)
+    for name in PAPER.protocols:  # with numbers in both arms
+        methods = {cell.method for cell in evidence.runs.values() if cell.protocol == name}
+        assert (f"\n| {name} | " in told) == ({"majority", "soft"} <= methods)
     assert "**Does hard delivery help on text, and with how many votes?** " in told
     assert "| sls | " in told
     assert "](results/soft-labels/studies/real-sparsity.md) | Five real votes tell " in told

@@ -28,7 +28,15 @@ TRAINED = (
     least_agreeing.STUDY,
     transfer.STUDY,
 )
-FINE_TUNED = tuple(replace(study, name=f"{study.name}-fine-tuned", model="fine-tuned") for study in TRAINED)
+FINE_TUNED = tuple(
+    replace(
+        study,
+        name=f"{study.name}-fine-tuned",
+        question=f"{study.question.removesuffix('?')}, when the whole encoder is trained?",
+        model="fine-tuned",
+    )
+    for study in TRAINED
+)
 STUDIES: dict[str, Study] = {study.name: study for study in (coverage.STUDY, *TRAINED, *FINE_TUNED)}
 
 __all__ = ["FOLDER", "SEEDS", "STUDIES", "Given", "Made", "Studied", "Study", "carry_out", "studies_of"]
