@@ -33,8 +33,8 @@ def basins(results: Path, link: str = "results/basins") -> str:
         return ""
     ledger = Ledger.from_csv((results / "ledger.csv").read_text("utf-8"))
     title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
-    asks = f"""{title} asks how the votes of CIFAR-10H should reach a ResNet-18. `dissensus reproduce basins` repeats all
-    of it: {_runs(evidence, paper)}."""
+    asks = f"""{title} asks how the votes of CIFAR-10H should reach a ResNet-18. `dissensus reproduce basins` repeats
+    all of it: {_runs(evidence, paper)}."""
     if _seeds(evidence) < FEW:
         so_far = f"Too few seeds to judge a claim by: what was measured so far is in [{link}]({link})."
         return f"{HEADING}\n\n{wrapped(f'{asks} {so_far}')}\n"
