@@ -50,6 +50,15 @@ def test_runs_are_listed_by_their_number_of_votes_and_seed(run, own_data):
         assert [line.split()[head.split().index(name)] for line in lines] == told
 
 
+def test_runs_that_kept_their_weights_are_marked(run, own_data):
+    for seed, options in ((0, []), (1, ["--save-model"])):
+        assert run("train", *OWN, "--seed", seed, "--epochs", 1, *options)[0] == 0
+        head, *lines = run("runs", "list")[1].splitlines()
+        assert ("weights" in head) == (seed == 1)
+    assert [line.split()[-1] == "kept" for line in lines] == [False, True]
+    assert [row["weights"] for row in json.loads(run("runs", "list", "--json")[1])].count("kept") == 1
+
+
 def test_packed_and_merged_runs_give_the_same_report(run, made):
     from dissensus.records import RunStore
     from dissensus.report import collect, to_json

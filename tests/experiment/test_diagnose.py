@@ -12,7 +12,7 @@ from dissensus.base.errors import InputError, StoreError
 from dissensus.diagnostics import aligned, barrier, dynamics
 from dissensus.diagnostics.similarity import linear_cka
 from dissensus.experiment import Comparison, Plan, Source, carry_out, compare, diagnose_runs, look_inside
-from dissensus.experiment.diagnose import has_weights, reopened
+from dissensus.experiment.diagnose import reopened
 from dissensus.experiment.pairs import across_seeds
 from dissensus.experiment.run import How
 from dissensus.metrics import soft_cross_entropy
@@ -199,7 +199,7 @@ def test_without_weights_the_files_still_speak(data, tiny, tmp_path):
     plan = tiny.plans(data)[0]
     carry_out(plan, data, store)
     run = store.read(plan.name)
-    assert not has_weights(run)
+    assert not run.has_weights
     found = diagnose_runs([run])[plan.name]
     assert [one.name for one in found] == ["best_epoch", "epochs_to_95", "area", "overfitting"]
 

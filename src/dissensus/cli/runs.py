@@ -27,7 +27,7 @@ app = typer.Typer(help="List, show, remove and hand over the runs of a store.", 
 
 @app.command("list", epilog="Example: [bold]dissensus runs list --store runs[/bold]")
 def runs_list(store: options.Store = Path("runs"), as_json: options.Json = False) -> None:
-    """What is in a store: a line a run."""
+    """What is in a store: a line a run, and which of them kept weights, for dissensus predict."""
     from dissensus.records import RunStore
 
     kept = RunStore(store)
@@ -53,7 +53,8 @@ def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
         rows = [
             {**row, "data": Path(row["file"]).name or row["data"], "soft NLL": _told(row["soft_nll"])} for row in rows
         ]
-        head = [name for name in rows[0] if name not in ("soft_nll", "file")]
+        head = [name for name in rows[0] if name not in ("soft_nll", "file", "weights")]
+        head += ["weights"] if any(row["weights"] for row in rows) else []
         show_table("", head, [[str(row[name]) for name in head] for row in rows])
     else:
         out.print(f"No runs in {escape(str(kept.path))}.")
@@ -88,6 +89,7 @@ def _run_row(run: StoredRun) -> dict[str, Any]:
         "epochs": plan["recipe"]["epochs"],
         "soft_nll": None if run.diverged is not None else float(history["soft_nll"][best]),
         "file": run.votes_file,
+        "weights": "kept" if run.has_weights else "",
     }
 
 

@@ -95,9 +95,7 @@ def encoding(quiet: bool, once: str = ", once") -> Iterator[Callable[[int, int],
 def _refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -> None:
     """Whatever is to be kept of the runs, those that are done must have kept."""
     if how.get("keep_model"):
-        from dissensus.experiment.trained import has_weights
-
-        _refuse_done_without("weights", plans, kept, has_weights)
+        _refuse_done_without("weights", plans, kept, lambda run: run.has_weights)
     if how.get("features"):
         _refuse_done_without("features", plans, kept, _has_features)
     if how.get("diagnose"):

@@ -21,7 +21,7 @@ from dissensus.experiment.run import refuse_other_meaning
 from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import Subject, dynamics_of, look_inside
-from dissensus.experiment.trained import has_weights, load_weights
+from dissensus.experiment.trained import load_weights
 from dissensus.records import Diagnosis, StoredRun, canonical_json, renewed
 
 OPEN = 8  # models in memory at once
@@ -40,13 +40,13 @@ def diagnose_runs(
     opened = _opener(runs)
     for number, run in enumerate(runs, 1):
         found = dynamics_of(run.history, len(run.predictions["counts"]))
-        if has_weights(run):
+        if run.has_weights:
             progress(f"Looking inside {run.name} ({number} of {len(runs)})")
         if (subject := opened(run.name)) is not None:
             found += [replace(one, weights="best") for one in look_inside(subject, outside)]
         _keep(run, found)
     progress("Comparing runs")
-    weighted = [run for run in runs if has_weights(run)]
+    weighted = [run for run in runs if run.has_weights]
     pairs: dict[str, list[Diagnosis]] = {run.name: [] for run in runs}
     for run, one in [*across_seeds(runs, opened), *between_models(weighted, opened), *against_soft(runs)]:
         pairs[run.name].append(one)
@@ -96,7 +96,7 @@ def _opener(runs: Sequence[StoredRun]) -> Callable[[str], Subject | None]:
     @lru_cache(OPEN)
     def opened(name: str) -> Subject | None:
         run = by_name[name]
-        if not has_weights(run):
+        if not run.has_weights:
             return None
         source = run.about.get("source") or {"name": run.plan["data"]["name"]}
         key = canonical_json(source)

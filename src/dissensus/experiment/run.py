@@ -25,8 +25,9 @@ from dissensus.experiment.parts import Parts, aim_of, given_votes, parts, refere
 from dissensus.experiment.plan import Plan, described, refuse_other_versions
 from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.subject import Diagnose, Kept, Subject, dynamics_of
-from dissensus.experiment.trained import WEIGHTS, save_weights
+from dissensus.experiment.trained import save_weights
 from dissensus.records import Diagnosis, RunStore, Weights, write_diagnostics, write_run
+from dissensus.records.run import WEIGHTS
 from dissensus.training import Engine, Seeds
 from dissensus.votes import Votes
 

@@ -22,6 +22,7 @@ from dissensus.experiment.machine import device
 from dissensus.experiment.plan import Plan, refuse_other_versions
 from dissensus.experiment.seen import factory_for, read_by, the_encoder
 from dissensus.records import StoredRun
+from dissensus.records.run import WEIGHTS
 
 if TYPE_CHECKING:
     from torch import nn
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from dissensus.training import Fitted
     from dissensus.training.inputs import Normalise
 
-WEIGHTS = "model.safetensors"  # beside a run that kept them
 TEXTS = 64  # that are predicted at once
 
 
@@ -84,10 +84,6 @@ def save_weights(path: Path, fitted: Fitted, takes: str) -> None:
     save_file(fitted.best_state, path, {"inputs": takes, **told})
 
 
-def has_weights(run: StoredRun) -> bool:
-    return (run.path / WEIGHTS).exists()
-
-
 def load_weights(model: nn.Module, run: StoredRun) -> None:
     require("safetensors", extra="train")
     from safetensors import SafetensorError
@@ -101,7 +97,7 @@ def load_weights(model: nn.Module, run: StoredRun) -> None:
 
 def refuse_without_model(run: StoredRun) -> None:
     """A run that kept its weights has a model; others can be made again with it."""
-    if has_weights(run):
+    if run.has_weights:
         return
     if run.diverged is not None:
         raise InputError(f"run {run.name} diverged in epoch {run.diverged}, so there is no model to predict with.")

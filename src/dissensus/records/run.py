@@ -34,6 +34,8 @@ from dissensus.records.canonical import readable_json
 from dissensus.records.diagnosis import Diagnosis, read_diagnostics, write_diagnostics
 from dissensus.records.record import Record, read_records, write_records
 
+WEIGHTS = "model.safetensors"
+
 Rows = Sequence[Mapping[str, Any]]
 Columns = Mapping[str, ArrayLike]
 
@@ -70,6 +72,11 @@ class StoredRun:
     def votes_file(self) -> str:
         """Where one's own votes were read from, as the command was told; "" for data sets that have a name."""
         return str((self.about.get("source") or {}).get("votes") or "")
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether it kept those of its best epoch."""
+        return (self.path / WEIGHTS).exists()
 
     @cached_property
     def history(self) -> dict[str, NDArray[Any]]:
