@@ -246,10 +246,10 @@ def gradients(subject: Subject, inputs: Tensor, last: LastLayer, size: Size) -> 
             if (draws, around) != (EXACT, "soft labels"):  # that is the formula
                 yield from told((shares * apart).sum(1) * length, around=around, draws=draws)
     few = slice(size.alone)
-    variance = of_all_parameters(subject.model, inputs[few], human[few])
+    whole = of_all_parameters(subject.model, inputs[few], human[few])
     for correlation in ("Spearman", "Pearson"):
         choices = usual | {"of": "all parameters", "correlation": correlation}
-        yield from correlations(variance, disagreement[few], choices)
+        yield from correlations(whole, disagreement[few], choices)
 
 
 def drawn(human: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
