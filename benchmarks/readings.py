@@ -44,15 +44,16 @@ explains, it is **undecided**, and if none does, **not explained**.
 Many readings are tried and the allowances are wide with two seeds, so what explains is a candidate and no proof: the
 page may say that the published number is what one gets that way, not that the paper did it.
 
-*Known beforehand*, from the votes alone, with features whose lengths scatter by a third: drawing brings the correlation
-of *gradients* to .87 with 50 draws, .94 with 100 and .96 with 200; around the gradient of soft labels to .94 or .95 with
-5 to 50 draws. With 100 draws it scatters by .010 (SD) over sets of 200 items, which is what the published range, .919 to
-.953, comes to; over 2,000 items it would be a third of that. So draws can hardly fail to fit: the models decide the rest.
+*Known beforehand*, from the votes alone, with features whose lengths scatter by a third: drawing brings the
+correlation of *gradients* to .87 with 50 draws, .94 with 100 and .96 with 200; around the gradient of soft labels to
+.94 or .95 with 5 to 50 draws. With 100 draws it scatters by .010 (SD) over sets of 200 items, which is what the
+published range, .919 to .953, comes to; over 2,000 items it would be a third of that. So draws can hardly fail to
+fit: the models decide the rest.
 
-*Time*, an estimate: 4 trainings side by side take 75 s, the first of them 20 s more for compiling, and cuDNN's trials of
-eight sizes 10 s. A model is asked for about 17 s: 3 to 4 s for the curvature of all items, 10 s for that of 18 slices and
-1.5 s for training items (probes of evaluation items are shared), 2 s for gradients in all parameters of 200 items, one
-by one, 1 to 2 s for the rest. Together 3 minutes.
+*Time*, an estimate: 4 trainings side by side take 75 s, the first of them 20 s more for compiling, and cuDNN's trials
+of eight sizes 10 s. A model is asked for about 17 s: 3 to 4 s for the curvature of all items, 10 s for that of 18
+slices and 1.5 s for training items (probes of evaluation items are shared), 2 s for gradients in all parameters of
+200 items, one by one, 1 to 2 s for the rest. Together 3 minutes.
 """
 
 from __future__ import annotations
