@@ -23,6 +23,7 @@ ON_A_GPU = {
     "ladder.py": ("--out", str(HERE / "results" / "ladder.json")),
     "peers.py": ("--repeats", "3"),
     "curvature.py": ("--out", str(HERE / "results" / "curvature.json")),
+    "readings.py": (),
 }
 OF_RUNS = ("gate.py", "init.py", "sanity.py", "spread.py", "make_runs.py")
 
