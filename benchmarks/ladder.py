@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -184,7 +186,10 @@ def main() -> None:
     names = [LOADER, *RUNGS] if given.rungs == "all" else given.rungs.split(",")
     job = Job.load(epochs=EPOCHS, tiny=given.tiny, clock=Clock(time.perf_counter()))
     told = json.loads(given.out.read_text()) if given.out.exists() else {"result": {"rungs": {}}}
-    told["command"] = "python benchmarks/ladder.py --kernels --out FILE.json"
+    words = ["FILE.json" if word == str(given.out) else word for word in sys.argv[1:]]
+    command = shlex.join(["python", "benchmarks/ladder.py", *words])
+    before = told.get("command", "").split(" && ")  # of rungs that stay as they are
+    told["command"] = " && ".join([*(one for one in before if one and one != command), command])
     told["environment"] = environment(("numpy", "torch", "triton"))
     result = told["result"]
     if not given.tiny:

@@ -6,7 +6,7 @@ Each function takes the content of all result files by name, and gives Markdown.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,9 @@ def ladder(told: Told) -> str:
             ("", "ms a step", "s a run", "share of peak", "memory"),
             [*ground, *rows],
         ),
-        f"""Evaluations are counted, a sweep's cold start of {done[best]["cold_start_s"]:.0f} s is not. Side by side, a
-        step and a run are one run's share. Peak is a bf16 matrix product, {result["matrix_peak_tflops"]} TFLOP/s as
-        measured. The recipe stays what it is; bf16 alone changes the arithmetic, and has its own gate."""
+        f"""Evaluations are counted, the start of a process is not. Side by side, a step and a run are one run's share.
+        Peak is a bf16 matrix product, {result["matrix_peak_tflops"]} TFLOP/s as measured. The recipe stays what it is;
+        bf16 alone changes the arithmetic, and has its own gate."""
         + if_any(lost, " Did not run: {}."),
     )
 
@@ -103,11 +103,17 @@ def peers(told: Told) -> str:
         f"""The same run with the tools that people have: the same net, initial weights, recipe and evaluations, each
         as its documentation has it and tuned as far as its options go ({gpu_name(*sorted(devices))}):""",
         table(("", "s a run", "runs an hour", "times ours", "start"), rows),
-        f"""Median and range of the measured epochs, times {EPOCHS}; the start, which a process pays once, is not in
-        them. Tuned is bf16, channels_last, torch.compile, fused SGD, and loader workers that stay."""
+        f"""Median and range of the measured epochs ({_epochs(done.values())}), times {EPOCHS}; the start, which a
+        process pays once, is not in them. Tuned is bf16,
+        channels_last, torch.compile, fused SGD, and loader workers that stay."""
         + if_any(faulty, " ¹ Fails the check that it learns what the others do.")
         + if_any(lost, " Not measured: {}."),
     )
+
+
+def _epochs(peers: Iterable[dict[str, Any]]) -> str:
+    few, *_, most = sorted(peer["measured_epochs"] for peer in peers)
+    return f"{few} of each" if few == most else f"{few} to {most} of each"
 
 
 def _peer(peer: dict[str, Any], ours: float) -> tuple[str, ...]:

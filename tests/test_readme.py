@@ -55,13 +55,14 @@ def test_the_step_for_lightning_has_the_labels_of_the_epoch():
     assert names["training_step"](module, (x, i), 0) == expected
 
 
-@pytest.mark.parametrize("section", ["demo", "basins", "soft-labels", "training", "curvature", "speed"])
+@pytest.mark.parametrize("section", re.findall(r"<!-- /(.*?) -->", README))
 def test_the_numbers_are_those_of_the_files(section):
     sys.path.insert(0, str(ROOT / "docs"))
     try:
         import readme_sections
     finally:
         sys.path.pop(0)
+    assert {*re.findall(r"<!-- /(.*?) -->", README)} == {*readme_sections.SECTIONS}
     (shown,) = re.findall(rf"<!-- {section} -->\n(.*?)<!-- /{section} -->", README, re.S)
     assert shown == readme_sections.SECTIONS[section](), "run: python docs/readme_sections.py"
 

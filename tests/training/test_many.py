@@ -307,9 +307,17 @@ def test_errors_that_a_lack_of_memory_brings_count_as_one() -> None:
     brought = RuntimeError("capture failed")
     brought.__context__ = lack
     assert many.memory_ran_out(lack)
-    assert many.memory_ran_out(RuntimeError("CUDA error: out of memory"))
+    for words in (
+        "CUDA error: out of memory",
+        "CUDA driver error: out of memory",
+        "Triton Error [CUDA]: out of memory",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+    ):
+        assert many.memory_ran_out(RuntimeError(words))
     assert many.memory_ran_out(brought)
     assert not many.memory_ran_out(RuntimeError("capture failed"))
+    assert not many.memory_ran_out(ValueError("the loader is out of memory"))
 
 
 def test_models_need_not_be_alike() -> None:
