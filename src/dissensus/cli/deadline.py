@@ -39,7 +39,7 @@ def deadline_of(budget: str | None) -> Deadline | None:
     if budget is None:
         return None
     seconds = seconds_of(budget)
-    return Deadline(now, now + seconds - min(ENDING, seconds / 10))
+    return Deadline(now, now + seconds - min(ENDING, seconds / 4))
 
 
 def tell_left(left: int, of: int, seconds: float | None) -> None:
