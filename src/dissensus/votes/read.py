@@ -87,7 +87,7 @@ def read_votes(
     anonymous: bool = False,
     ignore: Sequence[Class] | None = None,
 ) -> Votes:
-    """Votes from a file (CSV, TSV, JSON, JSON Lines, Parquet, npy, npz) or a data frame (Polars, pandas, Arrow).
+    """Votes from a file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, npy, npz) or a data frame (Polars, pandas, Arrow).
 
     Three layouts are known, and recognised: a *long* table, one row a vote, with the columns ``item`` (or ``task``),
     ``label`` and, where known, ``annotator`` (or ``worker``), or others named by keyword; a *wide* table, a row an
@@ -95,10 +95,12 @@ def read_votes(
     Where two fit, ``layout`` has to say which. ``annotators`` are the columns of a wide table that hold votes, if not
     all do.
 
-    Exports of Label Studio, Prodigy, Mechanical Turk and Toloka are recognised, too, and JSON objects of the shape
-    ``{item: {annotator: label}}`` with text labels (numbers: ``layout="nested"``). Cancelled, rejected and skipped
-    answers are no votes; where Prodigy asks yes or no, a rejection is one. Where a project asks for several things,
-    ``label`` says for which; ``item`` may name another id than the tool's.
+    Exports of Label Studio, Prodigy, Argilla, doccano (a folder or zip, a file an annotator), SageMaker Ground Truth (a
+    manifest, or the folder of workers' responses), Mechanical Turk and Toloka are recognised, too, as are ChaosNLI's
+    files, CIFAR-10H's raw answers, and JSON objects of the shape ``{item: {annotator: label}}`` with text labels
+    (numbers: ``layout="nested"``). Cancelled, rejected, drafted and skipped answers are no votes; where Prodigy asks
+    yes or no, a rejection is one. Where a project asks for several things, ``label`` says for which; ``item`` may name
+    another id than the tool's.
 
     Without ``classes`` they are put in numeric order if all are numbers, else sorted; if they are ``ordered`` and no
     numbers, they have to be named. A vote may name several classes: as a list in JSON Lines, Parquet and frames, or as
