@@ -227,6 +227,11 @@ def test_documents_that_are_no_records(read, records):
         read(records)
 
 
+def test_a_label_that_is_no_class_is_named_by_its_record(read):
+    with pytest.raises(InputError, match=r"records.json, record 'r1': the label 'bad' is not one of the classes"):
+        read([FLAT[2], FLAT[0]], classes=["good", "odd"])
+
+
 def test_suggestions_are_no_votes(read):
     assert read([flat(1, [(ANN, "good", "submitted"), (BOB, "good", "submitted")]), FLAT[0]]).n_votes == 4
 

@@ -95,6 +95,12 @@ def test_a_table_that_is_called_all_is_a_table(tmp_path):
     assert read_votes(path).counts().tolist() == [[1, 1]]
 
 
+def test_the_file_of_one_annotator_is_a_table_like_others(tmp_path):
+    (tmp_path / "ann.jsonl").write_text(FILES["ann.jsonl"])
+    with pytest.raises(InputError, match=r"ann.jsonl has no column 'item' or 'task'; its columns are id, text, label"):
+        read_votes(tmp_path / "ann.jsonl")
+
+
 @pytest.mark.parametrize("label", [[[0, 4, "PER"]], [{"id": 1, "label": "PER", "start_offset": 0, "end_offset": 4}]])
 def test_spans_are_no_labels(pack, label):
     with pytest.raises(InputError, match=r"bob.jsonl, line 2: 'label' holds .*, but names of labels were expected"):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import polars as pl
+
 from dissensus.base.errors import InputError, unknown
 from dissensus.votes.answers import Answer, only, refuse_free_text, votes_of
 from dissensus.votes.ask import Ask, refuse_given
@@ -57,6 +59,21 @@ def read(source: Source, ask: Ask) -> Votes:
     _refuse_ranking(question, kept)
     refuse_free_text(kept, ask, f"the answers to {question!r}")
     return votes_of(answers, ask, place=places.__getitem__, notes=[] if told else [DRAFTS])
+
+
+def data_of(source: Source) -> TypedTable | None:
+    """The records as a table, their id and what is text in their fields; None if these are no records.
+
+    >>> records = [{"id": "r7", "fields": {"text": "so"}, "responses": {}}]
+    >>> data_of(Document("records", records)).frame.collect().rows()
+    [('r7', 'so')]
+    """
+    if not fits(source, Ask()):
+        return None
+    records = [(record["id"], record.get("fields") or record) for record in _records(source)]
+    keys = [key for key, value in records[0][1].items() if isinstance(value, str) and key != "id"]
+    rows = [{"id": name, **{key: fields.get(key) for key in keys}} for name, fields in records]
+    return TypedTable(source.name, pl.DataFrame(rows, infer_schema_length=None).lazy(), unit="record")
 
 
 # -- records

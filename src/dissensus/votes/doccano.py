@@ -59,6 +59,16 @@ def read(source: Source, ask: Ask) -> Votes:
     return votes_of(answers, ask, place=lambda at: rows[at].where, notes=_notes(source, files, answers))
 
 
+def data_of(source: Source) -> TypedTable | None:
+    """What was labelled as a table, once for every file it is in; None if this is no export."""
+    if not isinstance(source, Folder) or not fits(source, Ask()):
+        return None
+    rows = [row.content for file in _files(source) for row in _rows(source, file)]
+    keys = [key for key in rows[0] if isinstance(rows[0][key], str) and key != "id"]
+    table = [{"id": row["id"], **{key: row.get(key) for key in keys}} for row in rows]
+    return TypedTable(source.name, pl.DataFrame(table, infer_schema_length=None).lazy())
+
+
 def _keys(name: str, rows: list[Row], ask: Ask) -> tuple[str, str]:
     """The keys of items and of labels."""
     keys = dict.fromkeys(key for row in rows for key in row.content)
