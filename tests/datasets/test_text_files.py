@@ -107,6 +107,13 @@ def test_exports_hold_their_texts(tmp_path, export):
     assert data.inputs.first == ("Second, one.", " First ", "second one")
 
 
+def test_texts_of_an_export_by_another_key(tmp_path):
+    for who, said in (("ann", "x"), ("bob", "y")):
+        rows = [row | {"title": f"T {row['id']}", "label": [said]} for row in ROWS]
+        write(tmp_path / f"{who}.jsonl", rows)
+    assert own_data(tmp_path, texts=tmp_path, text="title").inputs.first == ("T b", "T a", "T c")
+
+
 def test_folders_that_hold_no_texts(tmp_path):
     (tmp_path / "x.png").write_bytes(b"x")
     with pytest.raises(InputError, match="is no table of texts"):

@@ -33,7 +33,7 @@ def nested(number, responses, **more):
 
 
 FLAT = [
-    flat(1, [(ANN, "good", "submitted"), (BOB, "bad", "submitted"), (CEM, "bad", "draft")]),
+    flat(1, [(CEM, "bad", "draft"), (ANN, "good", "submitted"), (BOB, "bad", "submitted")]),
     flat(2, [(ANN, "good", "submitted"), (BOB, "good", "discarded")]),
     flat(3, []),
 ]
@@ -229,7 +229,7 @@ def test_documents_that_are_no_records(read, records):
 
 def test_a_label_that_is_no_class_is_named_by_its_record(read):
     with pytest.raises(InputError, match=r"records.json, record 'r1': the label 'bad' is not one of the classes"):
-        read([FLAT[2], FLAT[0]], classes=["good", "odd"])
+        read([FLAT[2], FLAT[0], FLAT[1]], classes=["good", "odd"])
 
 
 def test_suggestions_are_no_votes(read):

@@ -224,7 +224,11 @@ class Folder(Source):
     name: str
     path: Path
     files: tuple[str, ...]  # below the folder, with / between parts, sorted
-    zipped: bool
+    archive: zipfile.ZipFile | None = None  # kept open: its list of files is read once, not for every file
+
+    @property
+    def zipped(self) -> bool:
+        return self.archive is not None
 
     def text(self, file: str) -> str:
         """What a file of it says."""
@@ -236,10 +240,7 @@ class Folder(Source):
             raise InputError(f"{self.name}, {file} cannot be read ({why}). Unpack or download it again.") from None
 
     def _bytes(self, file: str) -> bytes:
-        if not self.zipped:
-            return (self.path / file).read_bytes()
-        with zipfile.ZipFile(self.path) as archive:
-            return archive.read(file)
+        return (self.path / file).read_bytes() if self.archive is None else self.archive.read(file)
 
 
 def without_blank_lines(columns: list[pl.Series]) -> tuple[list[pl.Series], Rows]:
@@ -363,25 +364,26 @@ def _open_arrow(path: Path, stream: bool) -> TypedTable:
 
 def _open_folder(path: Path) -> Folder:
     found = (file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
-    return Folder(path.name or str(path), path, _seen(found), zipped=False)
+    return Folder(path.name or str(path), path, _seen(found))
 
 
 def _open_zip(path: Path) -> Arrays | Folder:
     """The arrays of an npz, which is a zip of npy files; else the files that are zipped."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = [info.filename for info in archive.infolist() if not info.is_dir()]
+        archive = zipfile.ZipFile(path)
     except (OSError, zipfile.BadZipFile, NotImplementedError) as why:
         raise InputError(
             f"{path.name} is not a whole zip or npz file ({why}). A spreadsheet has to be saved as CSV."
         ) from None
+    names = [info.filename for info in archive.infolist() if not info.is_dir()]
     if "[Content_Types].xml" in names:
         raise InputError(
             f"{path.name} is a spreadsheet or document of an office. A spreadsheet has to be saved as CSV."
         )
     if all(name.endswith(".npy") for name in names):
+        archive.close()
         return _open_arrays(path)
-    return Folder(path.name, path, _seen(names), zipped=True)
+    return Folder(path.name, path, _seen(names), archive)
 
 
 def _seen(files: Iterable[str]) -> tuple[str, ...]:
