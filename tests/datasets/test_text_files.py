@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 
 import polars as pl
 import pytest
@@ -68,6 +69,55 @@ def test_the_tasks_of_label_studio_hold_their_texts(tmp_path):
     data = own_data(path, texts=path)
     assert data.votes.items.tolist() == [8, 9]
     assert data.inputs.first == ("so it is", "never")
+
+
+def argilla_export(folder):
+    users = ("ann", "bob")
+    records = [
+        {
+            "id": row["id"],
+            "fields": {"text": row["text"]},
+            "responses": {"mood": [{"value": said, "user_id": who} for said, who in zip("xy", users, strict=True)]},
+        }
+        for row in ROWS
+    ]
+    (folder / "records.json").write_text(json.dumps(records))
+    return folder / "records.json"
+
+
+def doccano_export(folder):
+    for who, said in (("ann", "x"), ("bob", "y")):
+        write(folder / f"{who}.jsonl", [row | {"label": [said]} for row in ROWS])
+    return folder
+
+
+def doccano_zip(folder):
+    with zipfile.ZipFile(folder / "export.zip", "w") as archive:
+        for path in sorted(doccano_export(folder).glob("*.jsonl")):
+            archive.write(path, path.name)
+    return folder / "export.zip"
+
+
+@pytest.mark.parametrize("export", [argilla_export, doccano_export, doccano_zip])
+def test_exports_hold_their_texts(tmp_path, export):
+    path = export(tmp_path)
+    data = own_data(path, texts=path)
+    assert data.votes.items.tolist() == ["b", "a", "c"]
+    assert data.votes.counts().tolist() == [[1, 1]] * 3
+    assert data.inputs.first == ("Second, one.", " First ", "second one")
+
+
+def test_texts_of_an_export_by_another_key(tmp_path):
+    for who, said in (("ann", "x"), ("bob", "y")):
+        rows = [row | {"title": f"T {row['id']}", "label": [said]} for row in ROWS]
+        write(tmp_path / f"{who}.jsonl", rows)
+    assert own_data(tmp_path, texts=tmp_path, text="title").inputs.first == ("T b", "T a", "T c")
+
+
+def test_folders_that_hold_no_texts(tmp_path):
+    (tmp_path / "x.png").write_bytes(b"x")
+    with pytest.raises(InputError, match="is no table of texts"):
+        read_texts(tmp_path, Columns())
 
 
 def test_ids_are_compared_as_they_are_written(tmp_path):

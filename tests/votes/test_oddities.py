@@ -31,9 +31,22 @@ def test_words_for_an_empty_cell(tmp_path):
     assert read_votes(file).notes == (told,)
 
 
+def test_classes_that_are_several_others(tmp_path):
+    file = tmp_path / "votes.json"
+    file.write_text('{"7": {"annotations": {"Ann1": "no", "Ann2": "no,yes", "Ann3": "yes"}, "text": {"a": "b"}}}')
+    told = "The class 'no,yes' is made of others; if a vote may name several, say that the separator is ','."
+    assert read_votes(file).notes == (told,)
+    several = read_votes(file, separator=",")
+    assert (several.classes, several.counts().tolist(), several.notes) == (("no", "yes"), [[2, 2]], ())
+    assert odd_classes(["a", "a; b", "b", "b; a"]) == [
+        "The classes 'a; b' and 'b; a' are made of others; if a vote may name several, say that the separator is ';'."
+    ]
+
+
 def test_ordinary_classes_are_not_remarked_upon():
     assert odd_classes(["no", "none", "not sure", "yes"]) == []
     assert odd_classes([1, 2, 3.5, True]) == []
+    assert odd_classes(["a", "a, perhaps", "and/or", ",", "c#"]) == []
 
 
 def test_a_column_of_texts_among_the_annotators(tmp_path):

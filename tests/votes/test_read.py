@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -146,6 +147,29 @@ def test_json_lines_that_cannot_be_used(write, content, message):
 def test_a_key_of_the_same_name_deeper_down_is_no_mixture(write):
     content = '{"item": "a", "label": "x", "meta": {"item": 5}}\n{"item": "b", "label": "y", "meta": {"item": 6}}\n'
     assert read_votes(write(content, "votes.jsonl")).items.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("write_to", ["write_ipc", "write_ipc_stream"])
+def test_files_of_arrow(tmp_path, write_to):
+    path = tmp_path / "votes.arrow"
+    frame = pl.DataFrame({"item": ["a", "a", "b"], "annotator": ["p", "q", "p"], "label": ["x", "y", "y"]})
+    getattr(frame, write_to)(path)
+    assert read_votes(path) == read_votes(frame)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(InputError, match=r"votes\.arrow is a damaged Arrow file"):
+        read_votes(path)
+
+
+def test_zips_that_hold_no_votes(tmp_path):
+    path = tmp_path / "votes.zip"
+    for name, message in (
+        ("[Content_Types].xml", "votes.zip is a spreadsheet or .*A spreadsheet has to be saved as CSV"),
+        ("votes.csv", r"votes.zip is a zip archive, .* It holds votes.csv\. .* unpack it and name the file in it"),
+    ):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, LONG)
+        with pytest.raises(InputError, match=message):
+            read_votes(path)
 
 
 def test_a_place_that_is_no_file(tmp_path):

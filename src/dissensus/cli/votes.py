@@ -31,7 +31,8 @@ def votes(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, JSON, JSONL, Parquet, npy or npz; exports of Label Studio, Prodigy, MTurk and Toloka.",
+            help="CSV, TSV, JSON, JSONL, Parquet, Arrow, npy or npz; exports of Label Studio, Prodigy, Argilla, "
+            "doccano (a zip or folder), SageMaker Ground Truth, MTurk and Toloka.",
         ),
     ],
     item: Annotated[str | None, typer.Option(help="The column with the items.")] = None,

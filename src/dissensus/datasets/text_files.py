@@ -59,12 +59,14 @@ def read_texts(
     """
     import polars as pl
 
-    from dissensus.votes.label_studio import data_of
-    from dissensus.votes.source import Document, Table, open_source
+    from dissensus.votes import argilla, doccano, label_studio
+    from dissensus.votes.source import Table, open_source
 
-    opened = open_source(existing_file(path, "table of texts"), delimiter, "texts_delimiter", 2 if voted else 1)
-    table = data_of(opened) if isinstance(opened, Document) else opened
-    if not isinstance(table, Table):
+    given = path if path.is_dir() else existing_file(path, "table of texts")
+    opened = open_source(given, delimiter, "texts_delimiter", 2 if voted else 1)
+    exported = (tool.data_of(opened) for tool in (label_studio, argilla, doccano))
+    table = opened if isinstance(opened, Table) else next(filter(None, exported), None)
+    if table is None:
         raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
     places = _places(table, columns, votes, needed=("ids", "text") if voted else ("text",))
     cells = table.cells(list(places.values()))

@@ -19,6 +19,8 @@ from dissensus.votes.numbers import numbers_or_text, whole_numbers
 from dissensus.votes.source import Table
 from dissensus.votes.table import Class, Votes
 
+FREE = 10  # different texts, from which on they may be no labels
+
 
 class Answer(NamedTuple):
     """What one annotator said of one item; ``dropped`` is why it is no vote, in a word: "rejected"."""
@@ -113,6 +115,24 @@ def only(name: str, names: Sequence[str], what: str) -> str:
         told = first([*map(repr, names)])
         raise InputError(f"{name} has several {what}: {told}; say which holds the labels", give=["label"])
     return names[0]
+
+
+def refuse_free_text(labels: Iterable[Any], ask: Ask, what: str) -> None:
+    """An error for texts most of which differ, as those do that people write; labels they choose from a list.
+
+    >>> refuse_free_text([f"I think {n}" for n in range(20)], Ask(), "the answers")
+    Traceback (most recent call last):
+    dissensus.base.errors.InputError: of the answers 20 of 20 differ, as texts do that people write. If these are \
+labels all the same, name them with classes=...
+    """
+    texts = [label for label in labels if isinstance(label, str)]
+    different = len(set(texts))
+    if ask.classes is None and different >= FREE and 2 * different > len(texts):
+        raise InputError(
+            f"of {what} {different} of {len(texts)} differ, as texts do that people write. If these are labels all the "
+            "same, name them",
+            give=["classes"],
+        )
 
 
 def _position(source: Table, name: str) -> int:

@@ -57,14 +57,14 @@ def _objects(content: Any) -> bool:
 # -- JSON
 
 
-def data_of(source: Document) -> TypedTable | None:
+def data_of(source: Source) -> TypedTable | None:
     """The tasks as a table, their id and what is text in their data; None if these are no tasks.
 
     >>> tasks = [{"id": 7, "data": {"text": "so", "n": 2}, "annotations": []}]
     >>> data_of(Document("tasks", tasks)).frame.collect().rows()
     [(7, 'so')]
     """
-    if not _tasks(source.content):
+    if not isinstance(source, Document) or not _tasks(source.content):
         return None
     keys = [key for key, value in source.content[0]["data"].items() if isinstance(value, str) and key != "id"]
     rows = [{"id": task["id"], **{key: task["data"].get(key) for key in keys}} for task in source.content]

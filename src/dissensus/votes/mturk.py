@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dissensus.base.errors import InputError, unknown
+from dissensus.base.errors import InputError
 from dissensus.votes.answers import Answer, only, text_cells, votes_of
 from dissensus.votes.ask import Ask
+from dissensus.votes.crowd_form import label_of, question_of
 from dissensus.votes.source import Source, Table
 from dissensus.votes.table import Votes
 
@@ -45,21 +46,5 @@ def _unpacked(source: Table, cells: list[Any], question: str | None) -> list[Any
         if not isinstance(form, dict):
             raise InputError(f"{source.place(row)}: {PACKED} is not a list of one JSON object.")
         forms.append(form)
-    questions = list(dict.fromkeys(name for form in forms for name in form))
-    if question is not None and question not in questions:
-        raise InputError(f"{unknown('question', question, questions)}.")
-    asked = question or only(source.name, questions, f"questions in {PACKED}")
-    return [_label(form.get(asked)) for form in forms]
-
-
-def _label(answer: Any) -> Any:
-    """The class, or the classes, in the shapes of a classifier, of several choices, and of radio buttons.
-
-    >>> _label({"label": "good"}), _label({"labels": ["good", "odd"]}), _label({"good": True, "bad": False})
-    ('good', ['good', 'odd'], ['good'])
-    """
-    if not isinstance(answer, dict):
-        return answer
-    if "labels" in answer:
-        return answer["labels"]
-    return answer["label"] if "label" in answer else [name for name, chosen in answer.items() if chosen is True]
+    asked = question_of(source.name, forms, question, f"questions in {PACKED}")
+    return [label_of(form.get(asked)) for form in forms]

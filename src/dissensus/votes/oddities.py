@@ -11,14 +11,17 @@ from dissensus.votes.table import Class, Votes
 
 BLANK = {"na", "n/a", "#n/a", "nan", "null", "?", "-"}  # but not "none", which may be an answer
 
+SEPARATORS = (",", ";", "|", "#", "/", "+")
+
 
 def odd_classes(classes: Sequence[Class]) -> list[str]:
-    """Notes on classes that differ in capitals or spaces alone, and on those that may stand for an empty cell.
+    """Notes on classes that differ in capitals or spaces alone, that may stand for an empty cell, or for several.
 
-    >>> for note in odd_classes(["Cat", "N/A", "cat", "dog"]):
+    >>> for note in odd_classes(["Cat", "N/A", "cat", "cat,dog", "dog"]):
     ...     print(note)
     The classes 'Cat' and 'cat' differ in capitals or spaces alone; if they are one, write it in one way.
     The class 'N/A' may stand for no vote; if so, leave those cells empty, or ignore it.
+    The class 'cat,dog' is made of others; if a vote may name several, say that the separator is ','.
     """
     spelled: dict[str, list[str]] = {}
     for name in classes:
@@ -37,7 +40,19 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
         told = f"The class{'' if len(blank) == 1 else 'es'} {listed([*map(repr, blank)])}"
         which = "it" if len(blank) == 1 else "them"
         notes.append(f"{told} may stand for no vote; if so, leave those cells empty, or ignore {which}.")
-    return notes
+    return [*notes, *_joined(classes)]
+
+
+def _joined(classes: Sequence[Class]) -> list[str]:
+    """A note on classes that are others with a separator between them, as votes for several classes are written."""
+    known = {name.strip() for name in classes if isinstance(name, str)}
+    for mark in SEPARATORS:
+        found = [name for name in sorted(known) if mark in name and {part.strip() for part in name.split(mark)} < known]
+        if found:
+            some, them = ("es", "are") if len(found) > 1 else ("", "is")
+            told = f"The class{some} {listed([*map(repr, found[:3])])}{', ...' if len(found) > 3 else ''} {them} made"
+            return [f"{told} of others; if a vote may name several, say that the separator is {mark!r}."]
+    return []
 
 
 def odd_annotators(votes: Votes, what: str, mend: str) -> list[str]:

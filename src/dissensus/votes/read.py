@@ -10,10 +10,25 @@ from typing import Any
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.base.words import first
-from dissensus.votes import counts, label_studio, long, mturk, nested, prodigy, saved, toloka, wide
+from dissensus.votes import (
+    argilla,
+    chaosnli,
+    cifar10h,
+    counts,
+    doccano,
+    label_studio,
+    long,
+    mturk,
+    nested,
+    prodigy,
+    sagemaker,
+    saved,
+    toloka,
+    wide,
+)
 from dissensus.votes.ask import Ask, refuse_given, refuse_padded
 from dissensus.votes.ignored import kept
-from dissensus.votes.source import Arrays, Document, Source, Table, TypedTable, open_source
+from dissensus.votes.source import Arrays, Document, Folder, Source, Table, TypedTable, open_source
 from dissensus.votes.table import Class, Votes, check_classes
 
 
@@ -39,8 +54,21 @@ READERS = {
         "Label Studio's JSON, JSON-MIN or CSV", label_studio.fits, label_studio.read, (Document, Table), export=True
     ),
     "prodigy": Reader("Prodigy's JSON Lines", prodigy.fits, prodigy.read, (TypedTable,), export=True),
+    "argilla": Reader("records of Argilla", argilla.fits, argilla.read, (Document, TypedTable), export=True),
+    "doccano": Reader(
+        "doccano's files, one an annotator", doccano.fits, doccano.read, (Folder, TypedTable), export=True
+    ),
+    "sagemaker": Reader(
+        "a manifest or the responses of workers of SageMaker Ground Truth",
+        sagemaker.fits,
+        sagemaker.read,
+        (Document, TypedTable, Folder),
+        export=True,
+    ),
     "mturk": Reader("a batch file of Mechanical Turk", mturk.fits, mturk.read, (Table,), export=True),
     "toloka": Reader("an assignments file of Toloka", toloka.fits, toloka.read, (Table,), export=True),
+    "chaosnli": Reader("ChaosNLI's counts", chaosnli.fits, chaosnli.read, (TypedTable,), export=True, counted=True),
+    "cifar10h": Reader("CIFAR-10H's raw answers", cifar10h.fits, cifar10h.read, (Table,), export=True),
 }
 
 
@@ -59,7 +87,7 @@ def read_votes(
     anonymous: bool = False,
     ignore: Sequence[Class] | None = None,
 ) -> Votes:
-    """Votes from a file (CSV, TSV, JSON, JSON Lines, Parquet, npy, npz) or a data frame (Polars, pandas, Arrow).
+    """Votes from a file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, npy, npz) or a data frame (Polars, pandas, Arrow).
 
     Three layouts are known, and recognised: a *long* table, one row a vote, with the columns ``item`` (or ``task``),
     ``label`` and, where known, ``annotator`` (or ``worker``), or others named by keyword; a *wide* table, a row an
@@ -67,10 +95,12 @@ def read_votes(
     Where two fit, ``layout`` has to say which. ``annotators`` are the columns of a wide table that hold votes, if not
     all do.
 
-    Exports of Label Studio, Prodigy, Mechanical Turk and Toloka are recognised, too, and JSON objects of the shape
-    ``{item: {annotator: label}}`` with text labels (numbers: ``layout="nested"``). Cancelled, rejected and skipped
-    answers are no votes; where Prodigy asks yes or no, a rejection is one. Where a project asks for several things,
-    ``label`` says for which; ``item`` may name another id than the tool's.
+    Exports of Label Studio, Prodigy, Argilla, doccano (a folder or zip, a file an annotator), SageMaker Ground Truth (a
+    manifest, or the folder of workers' responses), Mechanical Turk and Toloka are recognised, too, as are ChaosNLI's
+    files, CIFAR-10H's raw answers, and JSON objects of the shape ``{item: {annotator: label}}`` with text labels
+    (numbers: ``layout="nested"``). Cancelled, rejected, drafted and skipped answers are no votes; where Prodigy asks
+    yes or no, a rejection is one. Where a project asks for several things, ``label`` says for which; ``item`` may name
+    another id than the tool's.
 
     Without ``classes`` they are put in numeric order if all are numbers, else sorted; if they are ``ordered`` and no
     numbers, they have to be named. A vote may name several classes: as a list in JSON Lines, Parquet and frames, or as
@@ -152,6 +182,8 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
     if fitting:
         told = " or ".join(f'"{name}" ({READERS[name].shape})' for name in fitting)
         raise InputError(f"{source.name} can be read in two ways, as {told}; say which", give=["layout"])
+    if isinstance(source, Folder):
+        raise _unknown_folder(source)
     if isinstance(source, Document):
         raise InputError(
             f"{source.name} is one JSON document of a shape that is not known here; write one object a line (JSON "
@@ -164,6 +196,16 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
         "annotator, name the column of the items; if a row is a vote, name that of the labels as well, and that of the "
         "annotators if there is one:",
         give=["item", "label", "annotator"],
+    )
+
+
+def _unknown_folder(source: Folder) -> InputError:
+    what, mend = ("a zip archive", "unpack it and name") if source.zipped else ("a directory", "name")
+    held = f"It holds {first(source.files, most=5)}." if source.files else "It holds no files."
+    return InputError(
+        f"{source.path} is {what}, but a file of votes was expected. {held} Of folders and zips, those of doccano are "
+        "read (one .jsonl file an annotator), and the responses of workers of SageMaker Ground Truth; else "
+        f"{mend} the file in it."
     )
 
 

@@ -1,4 +1,5 @@
-"""What votes are read from: a text table, a typed table (JSON Lines, Parquet, a data frame), arrays, a JSON document.
+"""What votes are read from: a text table, a typed table (JSON Lines, Parquet, Arrow, a data frame), arrays, a JSON
+document, a folder or zip of files.
 
 The kind is seen in the first bytes, never in the name alone. Readers ask a source for columns and, when something is
 wrong, for the place of a row.
@@ -12,8 +13,9 @@ import mmap
 import os
 import re
 import zipfile
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -155,7 +157,7 @@ class TextTable(Table):
 
 @dataclass
 class TypedTable(Table):
-    """JSON Lines, Parquet or a data frame: cells have types."""
+    """JSON Lines, Parquet, Arrow or a data frame: cells have types."""
 
     name: str
     frame: pl.LazyFrame
@@ -215,6 +217,32 @@ class Document(Source):
     content: Any
 
 
+@dataclass(frozen=True)
+class Folder(Source):
+    """The files of a folder or of a zip archive, by name; hidden ones are left out."""
+
+    name: str
+    path: Path
+    files: tuple[str, ...]  # below the folder, with / between parts, sorted
+    archive: zipfile.ZipFile | None = None  # kept open: its list of files is read once, not for every file
+
+    @property
+    def zipped(self) -> bool:
+        return self.archive is not None
+
+    def text(self, file: str) -> str:
+        """What a file of it says."""
+        try:
+            return self._bytes(file).decode("utf-8-sig")
+        except UnicodeDecodeError as why:
+            raise InputError(f"{self.name}, {file} is not UTF-8 text ({why.reason}). Save it as UTF-8.") from None
+        except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as why:
+            raise InputError(f"{self.name}, {file} cannot be read ({why}). Unpack or download it again.") from None
+
+    def _bytes(self, file: str) -> bytes:
+        return (self.path / file).read_bytes() if self.archive is None else self.archive.read(file)
+
+
 def without_blank_lines(columns: list[pl.Series]) -> tuple[list[pl.Series], Rows]:
     """Columns without rows in which all cells are empty, as Polars reads a blank line; and which rows are left.
 
@@ -237,6 +265,8 @@ def open_source(given: Any, delimiter: str | None = None, keyword: str = "delimi
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"a delimiter is one character, but {delimiter!r} was given.")
     if isinstance(given, (str, os.PathLike)):
+        if Path(given).is_dir():
+            return _open_folder(Path(given))
         return _open_file(existing_file(given, "file of votes"), delimiter, keyword, fewest)
     if isinstance(given, pl.LazyFrame):
         return TypedTable("the frame", given)
@@ -271,7 +301,11 @@ def _open_file(path: Path, delimiter: str | None, keyword: str, fewest: int) -> 
         head = file.read(4096)
     if head.startswith(b"PAR1"):
         return _open_parquet(path)
-    if head.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return _open_arrow(path, stream=not head.startswith(b"ARROW1"))
+    if head.startswith(b"PK\x03\x04"):
+        return _open_zip(path)
+    if head.startswith(b"\x93NUMPY"):
         return _open_arrays(path)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{path.name} is UTF-16 text; save it as UTF-8.")
@@ -280,7 +314,7 @@ def _open_file(path: Path, delimiter: str | None, keyword: str, fewest: int) -> 
     if b"\0" in head:
         raise InputError(
             f"{path.name} is a binary file of a kind that is not known here; "
-            "CSV, TSV, JSON Lines, Parquet, npy and npz are."
+            "CSV, TSV, JSON Lines, Parquet, Arrow, npy, npz and zip are."
         )
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not start:
@@ -317,6 +351,45 @@ def _open_parquet(path: Path) -> TypedTable:
         return TypedTable(path.name, pl.scan_parquet(path, glob=False), about=pl.read_parquet_metadata(path))
     except pl.exceptions.PolarsError as why:
         raise InputError(f"{path.name} is a damaged Parquet file: {str(why).splitlines()[0]}.") from None
+
+
+def _open_arrow(path: Path, stream: bool) -> TypedTable:
+    """A file of Arrow, or a stream of it, as Hugging Face keeps data sets."""
+    try:
+        frame = pl.read_ipc_stream(path) if stream else pl.read_ipc(path)
+    except (pl.exceptions.PolarsError, OSError) as why:
+        raise InputError(f"{path.name} is a damaged Arrow file: {str(why).splitlines()[0]}.") from None
+    return TypedTable(path.name, frame.lazy())
+
+
+def _open_folder(path: Path) -> Folder:
+    found = (file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
+    return Folder(path.name or str(path), path, _seen(found))
+
+
+def _open_zip(path: Path) -> Arrays | Folder:
+    """The arrays of an npz, which is a zip of npy files; else the files that are zipped."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except (OSError, zipfile.BadZipFile, NotImplementedError) as why:
+        raise InputError(
+            f"{path.name} is not a whole zip or npz file ({why}). A spreadsheet has to be saved as CSV."
+        ) from None
+    names = [info.filename for info in archive.infolist() if not info.is_dir()]
+    if "[Content_Types].xml" in names:
+        raise InputError(
+            f"{path.name} is a spreadsheet or document of an office. A spreadsheet has to be saved as CSV."
+        )
+    if all(name.endswith(".npy") for name in names):
+        archive.close()
+        return _open_arrays(path)
+    return Folder(path.name, path, _seen(names), archive)
+
+
+def _seen(files: Iterable[str]) -> tuple[str, ...]:
+    """Files that are not hidden, nor what a Mac adds to an archive."""
+    shown = (file for file in files if not any(part.startswith((".", "__MACOSX")) for part in file.split("/")))
+    return tuple(sorted(shown))
 
 
 def _open_json(path: Path) -> Source:
