@@ -105,6 +105,15 @@ def test_what_to_do_next_is_told_with_all_that_was_said_of_the_file(run, tmp_pat
     assert "--per-item 2,all --draw resample\n" in run("votes", "few.csv")[1]
 
 
+def test_one_vote_an_item_leaves_nothing_to_compare(run, tmp_path):
+    (tmp_path / "one.csv").write_text("item,label\nx,cat\ny,dog\nz,\n")
+    out = run("votes", "one.csv")[1]
+    words = " ".join(out.split())
+    assert "No item has two votes, so soft labels, SLS, multipass and the majority vote teach the same." in words
+    assert "Second votes on some of the items are needed; with 30 such items" in words
+    assert "dissensus compare" not in out
+
+
 def test_answers_to_ignore_are_no_votes(run, tmp_path):
     (tmp_path / "labels.csv").write_text("item,label\nx,cat\nx,unsure\nx,dog\ny,cat\ny,99\n")
     code, out, err = run("votes", "labels.csv", "--ignore", "unsure,99", "--json")

@@ -174,7 +174,16 @@ def _thrice(told: Summary) -> str:
 
 
 def _show_next(file: Path, reading: dict[str, Any], told: Summary) -> None:
-    """The command that answers what this one cannot."""
+    """The command that answers what this one cannot; where nothing could, what is needed first."""
+    from dissensus.votes.nearness import FEWEST
+
+    if not told.items_with_two:
+        out.print(
+            "\nWhat should I train on? No item has two votes, so soft labels, SLS, multipass and the majority vote "
+            f"teach the same.\nSecond votes on some of the items are needed; with {FEWEST} such items this command "
+            "guesses what more would tell."
+        )
+        return
     given = [f"{name}={_as_option(value)}" for name, value in reading.items() if value]
     words = ["--votes", str(file), *(word for one in given for word in ("--option", one)), "--inputs", "INPUTS"]
     draw = "" if told.items_with_two + told.items_without_votes == told.items else " --draw resample"
