@@ -185,10 +185,21 @@ def _show_next(file: Path, reading: dict[str, Any], told: Summary) -> None:
         )
         return
     given = [f"{name}={_as_option(value)}" for name, value in reading.items() if value]
-    words = ["--votes", str(file), *(word for one in given for word in ("--option", one)), "--inputs", "INPUTS"]
+    texts = _holds_texts(file, reading)
+    inputs = ["--texts", str(file)] if texts else ["--inputs", "INPUTS"]
+    words = ["--votes", str(file), *(word for one in given for word in ("--option", one)), *inputs]
     draw = "" if told.items_with_two + told.items_without_votes == told.items else " --draw resample"
-    out.print("\nWhat should I train on, and how many votes do I need? With features or images (or --texts TABLE):")
+    source = "the texts in this file" if texts else "features or images (or --texts TABLE)"
+    out.print(f"\nWhat should I train on, and how many votes do I need? With {source}:")
     out.print(f"[bold]dissensus compare {escape(shlex.join(words))} --per-item 2,all{draw}[/]", soft_wrap=True)
+
+
+def _holds_texts(file: Path, reading: dict[str, Any]) -> bool:
+    """Whether the texts stand beside the votes, in a column that holds no votes itself."""
+    from dissensus.datasets.text_files import Columns, holds_texts
+
+    votes = [*(reading["annotators"] or ()), *(name for role in ("annotator", "label") if (name := reading[role]))]
+    return holds_texts(file, Columns(ids=reading["item"]), reading["delimiter"], votes)
 
 
 def _as_option(value: Any) -> str:

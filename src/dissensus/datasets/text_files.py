@@ -59,13 +59,7 @@ def read_texts(
     """
     import polars as pl
 
-    from dissensus.votes.label_studio import data_of
-    from dissensus.votes.source import Document, Table, open_source
-
-    opened = open_source(existing_file(path, "table of texts"), delimiter, "texts_delimiter", 2 if voted else 1)
-    table = data_of(opened) if isinstance(opened, Document) else opened
-    if not isinstance(table, Table):
-        raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
+    table = _open(path, delimiter, fewest=2 if voted else 1)
     places = _places(table, columns, votes, needed=("ids", "text") if voted else ("text",))
     cells = table.cells(list(places.values()))
     if not table.typed:
@@ -90,6 +84,25 @@ def read_texts(
     texts = Texts(parts["text"], parts.get("text_pair"))
     groups = group_numbers([str(name) for name in parts["group"]]) if "group" in parts else by_words(texts.first)
     return NamedTexts(list(rows), texts, groups)
+
+
+def holds_texts(path: Path, columns: Columns, delimiter: str | None = None, votes: Collection[str] = ()) -> bool:
+    """Whether a file has the columns that :func:`read_texts` looks for; what is in them is not looked at."""
+    try:
+        return bool(_places(_open(path, delimiter, fewest=2), columns, votes, needed=("ids", "text")))
+    except InputError:
+        return False
+
+
+def _open(path: Path, delimiter: str | None, fewest: int) -> Table:
+    from dissensus.votes.label_studio import data_of
+    from dissensus.votes.source import Document, Table, open_source
+
+    opened = open_source(existing_file(path, "table of texts"), delimiter, "texts_delimiter", fewest)
+    table = data_of(opened) if isinstance(opened, Document) else opened
+    if not isinstance(table, Table):
+        raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
+    return table
 
 
 def _numbered(table: Table, rows: int) -> pl.Series:
