@@ -137,6 +137,24 @@ def test_a_column_of_votes_is_no_column_of_texts(run, tmp_path, header, options)
     assert "--texts labels.csv" not in out
 
 
+def test_texts_that_have_other_ids_than_the_votes_are_not_proposed(run, tmp_path):
+    """Prodigy's items are its hashes of the inputs, whatever ids these came with."""
+    said = {"options": [{"id": "cat"}, {"id": "dog"}], "answer": "accept", "config": {"choice_style": "single"}}
+    rows = [
+        {"text": "Meow", "_input_hash": 77, "_task_hash": 8, "accept": [one], "_session_id": who} | said
+        for who, one in (("p", "cat"), ("q", "dog"))
+    ]
+    for ids, told in (
+        ({"id": 1}, "--inputs INPUTS"),
+        ({"id": {"a": 1}}, "--inputs INPUTS"),
+        ({"id": 77}, "--texts said.jsonl"),
+    ):
+        (tmp_path / "said.jsonl").write_text("".join(json.dumps(row | ids) + "\n" for row in rows))
+        code, out, err = run("votes", "said.jsonl")
+        assert code == 0, err
+        assert told in out
+
+
 def test_one_vote_an_item_leaves_nothing_to_compare(run, tmp_path):
     (tmp_path / "one.csv").write_text("item,label\nx,cat\ny,dog\nz,\n")
     out = run("votes", "one.csv")[1]

@@ -86,11 +86,17 @@ def read_texts(
     return NamedTexts(list(rows), texts, groups)
 
 
-def holds_texts(path: Path, columns: Columns, delimiter: str | None = None, votes: Collection[str] = ()) -> bool:
-    """Whether a file has the columns that :func:`read_texts` looks for; what is in them is not looked at."""
+def holds_texts(
+    path: Path, item: str, columns: Columns, delimiter: str | None = None, votes: Collection[str] = ()
+) -> bool:
+    """Whether a file has the columns that :func:`read_texts` looks for, with ``item`` among the ids."""
+    import polars as pl
+
     try:
-        return bool(_places(_open(path, delimiter, fewest=2), columns, votes, needed=("ids", "text")))
-    except InputError:
+        table = _open(path, delimiter, fewest=2)
+        (ids,) = table.cells([_places(table, columns, votes, needed=("ids", "text"))["id"]])
+        return item in ids.cast(pl.String)
+    except (InputError, pl.exceptions.PolarsError):  # of another shape, or ids that are lists
         return False
 
 
