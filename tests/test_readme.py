@@ -101,6 +101,14 @@ def test_sizes_that_sections_write_as_words_are_those_that_were_measured():
     assert (len({row["method"] for row in told}), {row["seeds"] for row in told}) == (4, {"8"})
 
 
+def test_every_delivery_is_listed_with_its_class():
+    import dissensus
+
+    listed = re.findall(r"^\| `([\w-]+)` \| `(\w+)` \| ", README, re.M)
+    assert dict(listed) == {name: delivery.__name__ for name, delivery in dissensus.DELIVERIES.items()}
+    assert all(getattr(dissensus, name) is dissensus.DELIVERIES[method] for method, name in listed)
+
+
 def test_every_command_of_the_readme_exists(capsys):
     from dissensus.cli import main
 

@@ -107,7 +107,8 @@ def test_votes_and_compare_take_exports(run, tmp_path, export):
     assert told["unanimous"] == pytest.approx(0.25)
     assert run("votes", "votes.parquet", "--json")[0] == 0
     code, out, _ = run("votes", file)
-    assert f"dissensus compare --votes {file} --inputs INPUTS" in out
+    items = "--inputs INPUTS" if export in (manifest, responses) else f"--texts {file}"  # texts stand in the others
+    assert f"dissensus compare --votes {file} {items}" in out
     names = np.array([f"i{item}" for item in range(ITEMS)])
     np.savez(tmp_path / "x.npz", inputs=np.random.default_rng(0).normal(size=(ITEMS, 3)), ids=names)
     few = ("--methods", "soft", "--seeds", 1, "--epochs", 1, "--jobs", 1)

@@ -105,6 +105,65 @@ def test_what_to_do_next_is_told_with_all_that_was_said_of_the_file(run, tmp_pat
     assert "--per-item 2,all --draw resample\n" in run("votes", "few.csv")[1]
 
 
+TEXTS = {
+    "long": ("labels.csv", "item,label,text\nx,cat,Meow\nx,dog,Meow\ny,dog,Wuff\ny,dog,Wuff\n", []),
+    "named": ("labels.tsv", "nr\tlabel\tText\nx\tcat\tMeow\nx\tdog\tMeow\ny\tdog\tWuff\n", ["item"]),
+    "wide": ("labels.csv", "item,ann,bob,text\nx,cat,dog,Meow\ny,dog,dog,Wuff\n", []),
+}
+
+
+@pytest.mark.parametrize("table", TEXTS)
+def test_texts_beside_the_votes_are_seen(run, tmp_path, table):
+    from dissensus.datasets import own_data
+
+    name, content, named = TEXTS[table]
+    (tmp_path / name).write_text(content)
+    out = run("votes", name, *(["--item", "nr"] if named else []))[1]
+    told = f"compare --votes {name} {'--option item=nr ' if named else ''}--texts {name} --per-item 2,all"
+    assert told in out
+    assert "INPUTS" not in out
+    data = own_data(tmp_path / name, texts=tmp_path / name, **({"item": "nr"} if named else {}))
+    assert data.inputs.first == ("Meow", "Wuff")
+
+
+@pytest.mark.parametrize(
+    ("header", "options"),
+    [("item,text", ["--label", "text"]), ("nr,text", ["--item", "nr", "--label", "text"]), ("item,label", [])],
+)
+def test_a_column_of_votes_is_no_column_of_texts(run, tmp_path, header, options):
+    (tmp_path / "labels.csv").write_text(f"{header}\nx,cat\nx,dog\ny,dog\ny,dog\n")
+    out = run("votes", "labels.csv", *options)[1]
+    assert "--inputs INPUTS" in out
+    assert "--texts labels.csv" not in out
+
+
+def test_texts_that_have_other_ids_than_the_votes_are_not_proposed(run, tmp_path):
+    """Prodigy's items are its hashes of the inputs, whatever ids these came with."""
+    said = {"options": [{"id": "cat"}, {"id": "dog"}], "answer": "accept", "config": {"choice_style": "single"}}
+    rows = [
+        {"text": "Meow", "_input_hash": 77, "_task_hash": 8, "accept": [one], "_session_id": who} | said
+        for who, one in (("p", "cat"), ("q", "dog"))
+    ]
+    for ids, told in (
+        ({"id": 1}, "--inputs INPUTS"),
+        ({"id": {"a": 1}}, "--inputs INPUTS"),
+        ({"id": 77}, "--texts said.jsonl"),
+    ):
+        (tmp_path / "said.jsonl").write_text("".join(json.dumps(row | ids) + "\n" for row in rows))
+        code, out, err = run("votes", "said.jsonl")
+        assert code == 0, err
+        assert told in out
+
+
+def test_one_vote_an_item_leaves_nothing_to_compare(run, tmp_path):
+    (tmp_path / "one.csv").write_text("item,label\nx,cat\ny,dog\nz,\n")
+    out = run("votes", "one.csv")[1]
+    words = " ".join(out.split())
+    assert "No item has two votes, so soft labels, SLS, multipass and the majority vote teach the same." in words
+    assert "Second votes on some of the items are needed; with 30 such items" in words
+    assert "dissensus compare" not in out
+
+
 def test_answers_to_ignore_are_no_votes(run, tmp_path):
     (tmp_path / "labels.csv").write_text("item,label\nx,cat\nx,unsure\nx,dog\ny,cat\ny,99\n")
     code, out, err = run("votes", "labels.csv", "--ignore", "unsure,99", "--json")

@@ -126,6 +126,11 @@ def test_grey_images_get_a_channel(votes, tmp_path):
         (np.zeros((5, 3, 8, 3), np.uint8), "the channels .* could be the second or the last axis"),
         (np.zeros((5, 7, 8, 9), np.uint8), "could be no axis"),
         (np.zeros((5, 8, 6, 3)), r"must be uint8, 0 to 255, .* but are float64 \(5, 8, 6, 3\)"),
+        (np.full((5, 8, 6), 0.5, np.float32), r"between 0 and 1: multiply by 255, as in \(255 \* images\)\.round\(\)"),
+        (np.full((5, 8, 6), 200), r"between 0 and 255: images\.round\(\)\.astype\(np\.uint8\) will do"),
+        (np.linspace(-1, 2, 240).reshape(5, 8, 6), "They lie between -1 and 2; undo what was done to them"),
+        (np.full((5, 8, 6), np.nan), "Some are not finite"),
+        (np.zeros((5, 8, 6), "datetime64[s]"), r"but are datetime64\[s\] \(5, 8, 6\)\.$"),
         (np.zeros(5), r"must be features, .* but are float64 \(5,\)"),
         (np.zeros((5, 0)), r"but are float64 \(5, 0\)"),
         (np.array([["a"]] * 5), "but are <U1"),
@@ -284,7 +289,8 @@ def test_an_npz_of_other_arrays(votes, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.npz", b"PK\x03\x04 cut off", "cannot be read as an array"),
+        ("x.npz", b"PK\x03\x04 cut off", "is damaged or was cut off .* Copy or write it again"),
+        ("x.npy", b"a,b\n1,2\n", "is no array, though its name ends like that of one"),
         ("x.npy", b"", "is empty"),
         ("x.parquet", b"PAR1", "cannot be read as a table"),
         ("x.pkl", b"1", r"ends in '.pkl', but inputs are read from .npz, .npy"),
@@ -293,6 +299,29 @@ def test_an_npz_of_other_arrays(votes, tmp_path):
 def test_broken_and_unknown_files(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
+        own_data(votes_on([0, 1, 2, 3, 4]), tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "packed.npz"])
+@pytest.mark.parametrize("kept", [0.01, 0.5, 0.99])
+def test_of_a_file_that_was_cut_off_nothing_is_said_of_objects(tmp_path, name, kept):
+    write = {"x.npy": np.save, "x.npz": np.savez, "packed.npz": np.savez_compressed}[name]
+    write(tmp_path / name, np.arange(1000.0).reshape(5, 200))
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: max(8, int(kept * len(whole)))])
+    with pytest.raises(InputError, match="is damaged or was cut off") as told:
+        own_data(votes_on([0, 1, 2, 3, 4]), tmp_path / name)
+    assert "object" not in str(told.value)
+
+
+@pytest.mark.parametrize("byte", [b"(", b"\xff"])  # a header that cannot be parsed, and data that cannot be unpacked
+def test_a_damaged_byte_is_told_of(tmp_path, byte):
+    np.save(tmp_path / "x.npy", FEATURES)
+    np.savez_compressed(tmp_path / "x.npz", inputs=np.arange(1000.0), ids=np.arange(1000))
+    name, at = ("x.npy", 70) if byte == b"(" else ("x.npz", 60)
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[:at] + byte + whole[at + 1 :])
+    with pytest.raises(InputError, match="is damaged or was cut off"):
         own_data(votes_on([0, 1, 2, 3, 4]), tmp_path / name)
 
 

@@ -58,3 +58,32 @@ def test_what_the_other_page_shows_is_told(runs, make_run, tmp_path):
     assert there.beside(collect(other)) == "recipe.epochs 6 there, 7 here"
     held = [make_run(method, seed, hold=2) for seed in (0, 1, 2) for method in ("soft", "sls")]
     assert there.beside(collect(held)) == "of other runs"
+
+
+def test_other_data_are_told_by_their_files_and_not_by_digests(make_run, tmp_path):
+    def of(file, **changes):
+        run = make_run("soft", **changes)
+        run.about["source"] = {"votes": f"/home/ann/{file}", "inputs": "x.npy"}
+        return run
+
+    write_page([of("labels.csv")], tmp_path)
+    there = page_at(tmp_path)
+    others = {"votes": "c" * 64, "inputs": "d" * 64}
+    assert there.beside(collect([of("new.csv", data=others)])) == "labels.csv there, new.csv here"
+    assert there.beside(collect([of("labels.csv", data=others)])) == "labels.csv had other votes and inputs"
+    assert there.beside(collect([of("labels.csv", data={"inputs": "d" * 64})])) == "labels.csv had other inputs"
+    longer = collect([of("new.csv", data=others, recipe={"epochs": 7})])
+    assert there.beside(longer) == "labels.csv there, new.csv here, recipe.epochs 6 there, 7 here"
+    tables = tmp_path / "tables" / "comparison.json"
+    tables.write_text(tables.read_text().replace('"title": "labels.csv",', ""))  # as pages were written before
+    assert page_at(tmp_path).beside(collect([of("new.csv", data=others)])) == "of other votes and inputs"
+
+
+def test_another_encoder_is_told_by_its_name(make_run, tmp_path):
+    def with_encoder(name, digest):
+        return make_run("soft", model={"name": "frozen", "encoder": name, "options": {"encoder": digest * 64}})
+
+    write_page([with_encoder("mini", "a")], tmp_path)
+    there = page_at(tmp_path)
+    assert there.beside(collect([with_encoder("large", "b")])) == "model.encoder mini there, large here"
+    assert "model.options.encoder aaaaaaaaaaaa there" in there.beside(collect([with_encoder("mini", "b")]))

@@ -37,6 +37,23 @@ def test_the_fewest_that_lose_nothing_are_told(swept):
     assert json.loads(to_json(collect(swept())))["votes_needed"] == told
 
 
+def test_a_method_that_was_never_given_fewer_is_left_out(swept):
+    told = votes_needed(collect([*swept(["soft"]), *swept(["majority", "sls"], ["all"])]))
+    assert told.startswith("Votes needed: with soft 10 votes an item. Enough")
+    apart = [*swept(["soft"], [10]), *swept(["majority"], ["all"])]
+    assert votes_needed(collect(apart)) is None
+
+
+def test_a_method_is_tested_with_the_numbers_that_it_was_given(swept):
+    told = votes_needed(collect([*swept(["soft"]), *swept(["sls"], [5, "all"])]))
+    assert told.startswith("Votes needed: with soft 10 votes an item; with sls 5 votes an item, the fewest tried. ")
+
+
+def test_the_fewest_that_were_tried_are_told_as_such(swept):
+    told = votes_needed(collect(swept(["soft"], [10, "all"])))
+    assert told.startswith("Votes needed: with soft 10 votes an item, the fewest tried. ")
+
+
 def test_the_most_need_not_be_all(swept):
     assert votes_needed(collect(swept(["soft"], [5, 10]))).startswith(
         "Votes needed: with soft no fewer than 10 votes an item are shown to be enough."

@@ -244,7 +244,7 @@ def test_align_keeps_items_without_votes_if_asked(votes):
     [
         (["a", "b", "c", "new"], "error", r"id 'new' has no votes \(1 of 4 ids have none\).*missing=\"keep\""),
         (["a.png", "b.png"], "error", r"2 of 2 ids have none\)\. Items are written as 'a' is; are the ids, too\?"),
-        (["a", "b"], "error", r"item 'c' has votes but is not among the ids.*np.isin\(votes.items, ids\)"),
+        (["a", "b"], "error", r"item 'c' has votes but is not among the ids.*votes.align\(ids, others=\"drop\"\)"),
         (["a", "b"], "keep", "item 'c' has votes but is not among the ids"),
         (["a", "b", "c", "a"], "error", "ids must be unique, but 'a' occurs more than once"),
         ([1, 2, 3], "error", r"ids are whole numbers \(first: 1\), but the items of the votes are text \(first: 'a'\)"),
@@ -266,9 +266,19 @@ def test_an_item_without_votes_has_none_wherever_that_is_seen():
     assert votes.align(["b", "c", "a"], missing="keep").counts().tolist() == [[0, 0], [0, 2], [1, 1]]
 
 
-def test_the_way_out_that_align_offers_works(votes):
-    ids = ["b", "a"]
-    assert votes.take(np.isin(votes.items, ids)).align(ids).items.tolist() == ids
+def test_items_of_other_parts_are_left_out_if_asked(votes):
+    train = votes.align(["c", "a"], others="drop")
+    assert train.items.tolist() == ["c", "a"]
+    assert train.counts().tolist() == [[0, 2, 40], [20, 10, 0]]
+    assert train == votes.take([2, 0])
+    assert votes.align(["new", "b"], missing="keep", others="drop").counts().tolist() == [[0, 0, 0], [5, 30, 1]]
+
+
+def test_leaving_others_out_excuses_no_id_without_votes(votes):
+    with pytest.raises(InputError, match=r"id 'new' has no votes \(1 of 2 ids have none\)"):
+        votes.align(["a", "new"], others="drop")
+    with pytest.raises(InputError, match='others must be "error" or "drop", but it is \'keep\''):
+        votes.align(["a", "b", "c"], others="keep")
 
 
 def test_nothing_aligned_to_something():

@@ -53,7 +53,12 @@ class DeliversVotes:
     all deliveries of a seed see the same batches.
     """
 
-    def __init__(self, *arguments: Any, deliver: Delivery, **options: Any) -> None:
+    def __init__(self, *arguments: Any, deliver: Delivery | None = None, **options: Any) -> None:
+        if deliver is None:
+            raise InputError(
+                f"{type(self).__name__} trains on what a delivery gives: pass deliver=..., such as "
+                "deliver=Multipass(votes, seed=0) or deliver=Soft(votes)."
+            )
         if options.get("compute_loss_func") is not None:
             raise InputError("compute_loss_func and deliver both say what the loss is; give one of them.")
         refuse_votes(deliver)

@@ -5,6 +5,9 @@ Checks return the array in the dtype that the callee works in and never change t
 
 from __future__ import annotations
 
+import tokenize
+import zipfile
+import zlib
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +23,16 @@ PerItem: TypeAlias = NDArray[np.float64]  # (items,), one number an item
 SUM_TOLERANCE = 1e-3  # rows of float32 or half-precision probabilities of a thousand classes stay well within this
 SHARES = "Shares cannot be turned back into votes; deliveries take them as they are, as in Soft(shares)."
 MOST_VOTES = 1 << 53  # in a cell: up to here every whole number is a float64, too
+UNREADABLE = (  # what np.load raises of a damaged npy or npz
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    RuntimeError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def as_matrix(name: str, value: ArrayLike) -> NDArray[Any]:

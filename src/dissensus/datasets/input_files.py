@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dissensus.base.arrays import UNREADABLE
 from dissensus.base.errors import InputError
 from dissensus.base.files import existing_file
 
@@ -20,6 +20,7 @@ Inputs: TypeAlias = NDArray[np.uint8] | NDArray[np.float32]
 
 _CHANNELS = (1, 3, 4)
 _TABLES = (".csv", ".tsv", ".parquet")
+_STARTS = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")  # of npy, of npz, and of npz without arrays
 
 
 def read_inputs(path: Path, column: str | None, *, numbered: bool, voted: bool = True) -> tuple[list[str], Inputs]:
@@ -75,11 +76,21 @@ def _load(path: Path) -> Any:
         with path.open("rb") as file:
             loaded = np.load(file, allow_pickle=False)
             return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as why:
-        raise InputError(
-            f"{path} cannot be read as an array of numbers ({why}). Arrays of Python objects are not read, since "
-            "unpickling them can run any code; save numbers, and texts as NumPy strings."
-        ) from None
+    except UNREADABLE as why:
+        raise InputError(f"{path} {_fault(path, str(why))}") from None
+
+
+def _fault(path: Path, why: str) -> str:
+    with path.open("rb") as file:
+        head = file.read(6)
+    if not head.startswith(_STARTS):
+        return "is no array, though its name ends like that of one; np.save and np.savez write arrays."
+    if "Object arrays" in why:
+        return (
+            "holds Python objects, which are not read, since unpickling them can run any code; save numbers, and texts "
+            "as NumPy strings."
+        )
+    return f"is damaged or was cut off ({why.rstrip('.')}). Copy or write it again."
 
 
 def _read_table(path: Path, column: str | None) -> tuple[list[str], NDArray[Any]]:
@@ -156,7 +167,7 @@ def _as_images(values: NDArray[Any], path: Path) -> NDArray[np.uint8]:
     if values.ndim not in (3, 4) or values.dtype != np.uint8 or 0 in values.shape:
         raise InputError(
             f"images in {path} must be uint8, 0 to 255, (items, height, width), (items, height, width, channels) or "
-            f"(items, channels, height, width), but are {values.dtype} {values.shape}."
+            f"(items, channels, height, width), but are {values.dtype} {values.shape}.{_way_to_uint8(values)}"
         )
     if values.ndim == 3:
         return values[:, None]
@@ -168,3 +179,17 @@ def _as_images(values: NDArray[Any], path: Path) -> NDArray[np.uint8]:
             "larger than 4 pixels."
         )
     return values if first else np.ascontiguousarray(values.transpose(0, 3, 1, 2))
+
+
+def _way_to_uint8(values: NDArray[Any]) -> str:
+    """How to make images of other numbers, where these can be brightnesses at all."""
+    if values.ndim not in (3, 4) or values.dtype.kind not in "biuf" or values.size == 0 or values.dtype == np.uint8:
+        return ""
+    low, high = values.min(), values.max()
+    if not np.isfinite([low, high]).all():
+        return " Some are not finite."
+    if not 0 <= low <= high <= 255:
+        return f" They lie between {low:g} and {high:g}; undo what was done to them."
+    if high <= 1:
+        return " They lie between 0 and 1: multiply by 255, as in (255 * images).round().astype(np.uint8)."
+    return " They lie between 0 and 255: images.round().astype(np.uint8) will do."

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dissensus.base.arrays import UNREADABLE
 from dissensus.base.errors import InputError
 from dissensus.datasets.folder import data_folder
 from dissensus.datasets.image_folder import image_files, read_images
@@ -52,7 +51,7 @@ def read_outside(path: Path) -> NDArray[np.uint8]:
             images = arrays["images"]
     except InputError:
         raise
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         raise InputError(f"{path} is damaged or no .npz file ({error}).") from None
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3) or not len(images):
         raise InputError(

@@ -59,15 +59,7 @@ def read_texts(
     """
     import polars as pl
 
-    from dissensus.votes import argilla, doccano, label_studio
-    from dissensus.votes.source import Table, open_source
-
-    given = path if path.is_dir() else existing_file(path, "table of texts")
-    opened = open_source(given, delimiter, "texts_delimiter", 2 if voted else 1)
-    exported = (tool.data_of(opened) for tool in (label_studio, argilla, doccano))
-    table = opened if isinstance(opened, Table) else next(filter(None, exported), None)
-    if table is None:
-        raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
+    table = _open(path, delimiter, fewest=2 if voted else 1)
     places = _places(table, columns, votes, needed=("ids", "text") if voted else ("text",))
     cells = table.cells(list(places.values()))
     if not table.typed:
@@ -92,6 +84,33 @@ def read_texts(
     texts = Texts(parts["text"], parts.get("text_pair"))
     groups = group_numbers([str(name) for name in parts["group"]]) if "group" in parts else by_words(texts.first)
     return NamedTexts(list(rows), texts, groups)
+
+
+def holds_texts(
+    path: Path, item: str, columns: Columns, delimiter: str | None = None, votes: Collection[str] = ()
+) -> bool:
+    """Whether a file has the columns that :func:`read_texts` looks for, with ``item`` among the ids."""
+    import polars as pl
+
+    try:
+        table = _open(path, delimiter, fewest=2)
+        (ids,) = table.cells([_places(table, columns, votes, needed=("ids", "text"))["id"]])
+        return item in ids.cast(pl.String)
+    except (InputError, pl.exceptions.PolarsError):  # of another shape, or ids that are lists
+        return False
+
+
+def _open(path: Path, delimiter: str | None, fewest: int) -> Table:
+    from dissensus.votes import argilla, doccano, label_studio
+    from dissensus.votes.source import Table, open_source
+
+    given = path if path.is_dir() else existing_file(path, "table of texts")
+    opened = open_source(given, delimiter, "texts_delimiter", fewest)
+    exported = (tool.data_of(opened) for tool in (label_studio, argilla, doccano))
+    table = opened if isinstance(opened, Table) else next(filter(None, exported), None)
+    if table is None:
+        raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
+    return table
 
 
 def _numbered(table: Table, rows: int) -> pl.Series:

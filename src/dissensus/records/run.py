@@ -16,8 +16,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dissensus.base.arrays import same_length
+from dissensus.base.arrays import UNREADABLE, same_length
 from dissensus.base.errors import InputError, StoreError
 from dissensus.records.canonical import readable_json
 from dissensus.records.diagnosis import Diagnosis, read_diagnostics, write_diagnostics
@@ -97,7 +95,7 @@ class StoredRun:
             # opened here, since np.load leaves the file open where the archive is bad
             with (self.path / "predictions.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return dict(arrays)
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        except UNREADABLE as error:
             raise self.damaged("predictions.npz", error) from None
 
     def records(self) -> list[Record]:

@@ -14,6 +14,9 @@ from dissensus.base.words import first, listed
 from dissensus.report.comparison import Comparison
 from dissensus.report.pairing import NAME_FIELDS, short
 
+CONTENT = ("data.votes", "data.inputs")  # digests, which tell people nothing: files have names
+ENCODER = "model.options.encoder"  # another one; what it is called is in "model.encoder"
+
 
 def page_file(out: str | os.PathLike[str]) -> Path:
     """The page itself: a name that ends in ``.html``, or ``index.html`` in a folder.
@@ -30,6 +33,7 @@ class Page:
     """A page that is there, as its tables tell of it; they tell nothing of one that is not ours."""
 
     runs: frozenset[str] = frozenset()
+    title: str = ""  # of its data; "" where an older page does not tell
     setting: Mapping[str, Any] = field(default_factory=dict)
     panels: Sequence[Mapping[str, Any]] = ()
 
@@ -41,7 +45,7 @@ class Page:
         """In what it is another one's than ``comparison``."""
         if not self.runs:
             return "not of a comparison"
-        return _other_setting(self.setting, comparison.setting) or _more(self.panels, comparison)
+        return _other_setting(self, comparison) or _more(self.panels, comparison)
 
 
 def page_at(out: str | os.PathLike[str]) -> Page | None:
@@ -55,7 +59,7 @@ def told_beside(folder: Path) -> Page:
     try:
         told = json.loads((folder / "tables" / "comparison.json").read_text("utf-8"))
         runs = frozenset(run for panel in told["panels"] for names in panel["runs"].values() for run in names)
-        return Page(runs, told["setting"], told["panels"])
+        return Page(runs, str(told.get("title", "")), told["setting"], told["panels"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Page()
 
@@ -70,10 +74,30 @@ def _places(folder: Path) -> Iterator[Path]:
     yield from (folder.with_name(f"{folder.name}-{number}") for number in count(2))
 
 
-def _other_setting(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+def _other_setting(page: Page, comparison: Comparison) -> str:
+    there, here = page.setting, comparison.setting
     names = [name for name in dict.fromkeys((*here, *there)) if name not in NAME_FIELDS]
     differ = [name for name in names if there.get(name) != here.get(name)]
-    return first([f"{name} {short(there.get(name))} there, {short(here.get(name))} here" for name in differ], 3)
+    told = []
+    if content := [name.removeprefix("data.") for name in differ if name in CONTENT]:
+        told.append(_other_data(page.title, comparison.title, content))
+    for name in differ:
+        if name == ENCODER and there.get("model.encoder") != here.get("model.encoder"):
+            name = "model.encoder"
+        if name not in CONTENT:
+            told.append(f"{name} {short(there.get(name))} there, {short(here.get(name))} here")
+    return first(told, 3)
+
+
+def _other_data(there: str, here: str, content: Sequence[str]) -> str:
+    """Whose data they are; where one file's, or nobody knows, what of them is another.
+
+    >>> _other_data("labels.csv", "new.csv", ["votes"]), _other_data("labels.csv", "labels.csv", ["votes", "inputs"])
+    ('labels.csv there, new.csv here', 'labels.csv had other votes and inputs')
+    """
+    if there and there != here:
+        return f"{there} there, {here} here"
+    return f"{there} had other {listed(content)}" if there else f"of other {listed(content)}"
 
 
 def _more(panels: Sequence[Mapping[str, Any]], comparison: Comparison) -> str:

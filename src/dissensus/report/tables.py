@@ -337,6 +337,7 @@ def to_json(comparison: Comparison) -> str:
     """The whole comparison as strict JSON; infinite and undefined numbers are null."""
     content = {
         "data": comparison.data,
+        "title": comparison.title,
         "sentences": list(comparison.sentences),
         "in_short": in_short(comparison),
         "votes_needed": votes_needed(comparison),

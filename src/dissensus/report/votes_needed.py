@@ -16,7 +16,7 @@ RULE = RULES[0]  # KL, and what counts as the same
 
 
 def votes_needed(comparison: Comparison) -> str | None:
-    """The answer in words, method by method; None where runs do not differ in their votes, or have learned nothing.
+    """The answer in words, for each method that was given fewer; None if there is none, or if they learned nothing.
 
     From many votes downwards each number is tested against the most, and the first that may be worse by the margin ends
     it. The order is fixed before, so the tests need no correction.
@@ -32,7 +32,10 @@ def votes_needed(comparison: Comparison) -> str | None:
         return None
     found: dict[str, list[str]] = {}
     for method in most.methods:
-        found.setdefault(_enough(few, most, method, shared), []).append(method)
+        if tried := [panel for panel in few if method in panel.methods]:
+            found.setdefault(_enough(tried, most, method, shared), []).append(method)
+    if not found:
+        return None
     told = [f"with {listed(methods)} {votes}" for votes, methods in found.items() if votes != most.votes]
     if most.votes in found:
         told.append(f"with {listed(found[most.votes])} no fewer than {most.votes} are shown to be enough")
@@ -42,10 +45,11 @@ def votes_needed(comparison: Comparison) -> str | None:
     )
 
 
-def _enough(few: Sequence[Panel], most: Panel, method: str, seeds: Collection[str]) -> str:
-    downwards = [*reversed(few)]
+def _enough(tried: Sequence[Panel], most: Panel, method: str, seeds: Collection[str]) -> str:
+    downwards = [*reversed(tried)]
     p_values = (_p_not_worse(_lost(panel, most, method, seeds)) for panel in downwards)
-    return [most, *downwards][rejected_in_order(p_values, ALPHA)].votes
+    enough = [most, *downwards][rejected_in_order(p_values, ALPHA)]
+    return enough.votes + (", the fewest tried" if enough is tried[0] else "")
 
 
 def _p_not_worse(lost: Scores) -> float:
@@ -54,7 +58,7 @@ def _p_not_worse(lost: Scores) -> float:
 
 
 def _lost(few: Panel, most: Panel, method: str, seeds: Collection[str]) -> Scores:
-    """By how much KL is higher with fewer votes, seed by seed; nothing where a panel lacks the method."""
+    """By how much KL is higher with fewer votes, seed by seed; nothing where a panel lacks the scores."""
     fewer, full = (dict(zip(panel.seeds, _scores(panel, method), strict=False)) for panel in (few, most))
     return np.array([fewer[seed] - full[seed] for seed in sorted(seeds) if seed in fewer and seed in full], np.float64)
 

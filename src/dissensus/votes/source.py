@@ -25,6 +25,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dissensus.base.arrays import UNREADABLE
 from dissensus.base.errors import InputError
 from dissensus.base.files import existing_file
 from dissensus.base.words import first, many
@@ -450,7 +451,7 @@ def _open_arrays(path: Path) -> Arrays:
                 return Arrays(path.name, path, {"counts": loaded})
             with loaded:
                 return Arrays(path.name, path, {name: loaded[name] for name in loaded.files})
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as why:
+    except UNREADABLE as why:
         raise InputError(
             f"{path.name} is not a whole npy or npz file of numbers ({why}). A spreadsheet has to be saved as CSV."
         ) from None

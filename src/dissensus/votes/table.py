@@ -6,8 +6,6 @@ import hashlib
 import json
 import math
 import os
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dissensus.base.arrays import as_counts
+from dissensus.base.arrays import UNREADABLE, as_counts
 from dissensus.base.errors import InputError
 from dissensus.base.files import existing_file, written_whole
 from dissensus.base.streams import bits, uniform
@@ -27,7 +25,7 @@ Class: TypeAlias = str | int | float | bool
 
 VERSION = 1  # of the file that save() writes
 ABOUT = "dissensus votes"
-_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error)
+_UNREADABLE = (*UNREADABLE, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -197,11 +195,12 @@ class Votes:
         per_item = self.votes_per_item[at]
         return self._with_votes(ranges(self.offsets[at], per_item), per_item, items=self.items[at])
 
-    def align(self, ids: Any, missing: str = "error") -> Votes:
+    def align(self, ids: Any, missing: str = "error", others: str = "error") -> Votes:
         """The items in the order of ``ids``, the ids of your data.
 
         Each id must have votes, and each item that has any must be among the ids. With ``missing="keep"`` an id
-        without votes stays, with none.
+        without votes stays, with none. With ``others="drop"`` items that are not among the ids are left out, as where
+        these are one part of a split.
 
         >>> Votes.from_counts([[2, 1], [0, 3]], items=["a", "b"]).align(["b", "c", "a"], missing="keep").counts()
         array([[0, 3],
@@ -210,6 +209,8 @@ class Votes:
         """
         if missing not in ("error", "keep"):
             raise InputError(f'missing must be "error" or "keep", but it is {missing!r}.')
+        if others not in ("error", "drop"):
+            raise InputError(f'others must be "error" or "drop", but it is {others!r}.')
         ids = as_ids("ids", ids)
         refuse_duplicates("ids", ids)
         if len(ids) and self.n_items and ids.dtype.kind != self.items.dtype.kind:
@@ -230,11 +231,11 @@ class Votes:
                 'Leave them out, or keep them without votes by missing="keep".'
             )
         voted[at[at >= 0]] = False
-        if voted.any():
+        if voted.any() and others == "error":
             unknown = np.flatnonzero(voted)
             raise InputError(
                 f"item {self._id(unknown[0])!r} has votes but is not among the ids ({unknown.size} of {self.n_items} "
-                "items are not). To leave them out: votes.take(np.isin(votes.items, ids)).align(ids)."
+                'items are not). To leave them out: votes.align(ids, others="drop").'
             )
         per_item = np.where(at >= 0, self.votes_per_item[at] if self.n_items else 0, 0)
         starts = self.offsets[at.clip(0)]

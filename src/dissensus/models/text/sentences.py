@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from dissensus.base.arrays import UNREADABLE
 from dissensus.base.errors import InputError, StoreError, unknown
 from dissensus.base.files import one_at_a_time, written_whole
 from dissensus.datasets import Texts, data_folder
@@ -140,7 +140,7 @@ def _kept(path: Path, texts: Texts, say: Say) -> dict[str, Vectors] | None:
         if all(side.ndim == 2 and len(side) == len(texts) and np.isfinite(side).all() for side in found.values()):
             return found
         reason = "it holds something else"
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         reason = str(error)
     say(f"{path} is damaged ({reason}); the features of the texts are computed again.")
     return None
