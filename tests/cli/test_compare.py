@@ -77,10 +77,25 @@ def test_compare_keeps_features_on_request(run, own_data):
     for path in (own_data / "runs").glob("*/predictions.npz"):
         with np.load(path) as arrays:
             assert arrays["last_features"].shape[0] == len(arrays["ids"])
-    assert run(*arguments, "--store", "other")[0] == 0
-    code, _, err = run(*arguments, "--store", "other", "--features")
-    assert code == 2
-    assert "2 runs are done already, without their features. Remove them to make them again" in err
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_runs_without_what_is_asked_for_are_made_again(run, own_data, jobs):
+    arguments = ("compare", *OWN, "--methods", "soft,majority", "--epochs", 2, "--jobs", jobs, "--json")
+    assert run(*arguments, "--seeds", 1)[0] == 0
+    before = {path: path.read_bytes() for path in (own_data / "runs").glob("*/predictions.npz")}
+    code, _, err = run(*arguments, "--seeds", 1, "--save-model", "--diagnose")
+    assert code == 0, err
+    note = "2 runs were made without their weights and diagnostics: they are trained again, and each is replaced when"
+    assert err.count(note) == 1
+    assert before == {path: path.read_bytes() for path in (own_data / "runs").glob("*/predictions.npz")}
+    assert len(list((own_data / "runs").glob("*/model.safetensors"))) == 2
+    assert len(list((own_data / "runs").glob("*/diagnostics.csv"))) == 2
+    assert not any((own_data / "runs" / ".staging").iterdir())
+    code, _, err = run(*arguments, "--seeds", 2, "--save-model")
+    assert code == 0
+    assert "trained again" not in err
+    assert err.count("done before") == 2
 
 
 @pytest.mark.parametrize("model", ["frozen", "a folder"])

@@ -110,8 +110,9 @@ def test_without_weights_it_is_told_what_is_missing(run, own_data):
     assert "best epoch" in out
     assert "kept its weights or its features" in err
     code, _, err = run("train", *OWN, *few, "--diagnose")
-    assert code == 2
-    assert "done already, without its diagnostics" in err
+    assert code == 0
+    assert "was made without its diagnostics: it is trained again" in err
+    assert "kept its weights" not in run("diagnose", "-q")[2]
 
 
 @pytest.mark.parametrize(

@@ -127,8 +127,7 @@ def compare_and_report(
         plans = comparison.plans(data)
     kept = RunStore(store)
     check_folder(page_file(place_of([plan.name for plan in plans], page)).parent)
-    some_left = any(plan.name not in kept for plan in plans)
-    carry_out(comparison, data, plans, kept, how, end, quiet)
+    some_left = carry_out(comparison, data, plans, kept, how, end, quiet)
     if end is not None and some_left and end.left() < PAGE:
         tell_no_page(len(plans))
         raise typer.Exit(LEFT)

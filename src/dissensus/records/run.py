@@ -78,6 +78,15 @@ class StoredRun:
         """Whether it kept those of its best epoch."""
         return (self.path / WEIGHTS).exists()
 
+    @property
+    def has_features(self) -> bool:
+        """Whether it kept what entered the last layer; a look at the names of its arrays."""
+        try:
+            with zipfile.ZipFile(self.path / "predictions.npz") as arrays:
+                return "best_features.npy" in arrays.namelist()
+        except (OSError, zipfile.BadZipFile) as error:
+            raise self.damaged("predictions.npz", error) from None
+
     @cached_property
     def history(self) -> dict[str, NDArray[Any]]:
         """A column each, in the order of the epochs; whole numbers as int64, others as float64."""
