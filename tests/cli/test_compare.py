@@ -98,6 +98,31 @@ def test_runs_without_what_is_asked_for_are_made_again(run, own_data, jobs):
     assert err.count("done before") == 2
 
 
+def test_the_way_from_a_comparison_to_predictions_is_told_and_works(run, own_data):
+    (own_data / "plan.toml").write_text(
+        'methods = ["soft"]\nseeds = 2\nvotes = [3]\n[data]\nvotes = "labels.csv"\ninputs = "features.npy"\n'
+    )
+    few, own = ("--methods", "soft", "--epochs", 1, "--jobs", 1, "--recipe", "lr=0.01"), " ".join(OWN)
+    for arguments, train in {
+        (*OWN, "--seeds", 1, "--per-item", "2,all", *few): f"{own} --epochs 1 --recipe lr=0.01",
+        (*OWN, "--seeds", "3,4", "--per-item", 2, *few): f"{own} --epochs 1 --recipe lr=0.01 --seed 3 --per-item 2",
+        ("plan.toml", "--votes", "2,4", "--epochs", 1, "--jobs", 1): "plan.toml --epochs 1 --per-item 4",
+    }.items():
+        code, out, err = run("compare", *arguments)
+        assert code == 0, err
+        told, command = out.splitlines()[-1].split(": dissensus ")
+        assert told == "A model to keep, for dissensus predict"
+        assert command == f"train {train} --method soft --save-model"
+        code, out, err = run(*command.split())
+        assert code == 0, err
+        assert "trained again" in err  # it is one of the runs of the comparison
+        code, _, err = run(*out.splitlines()[-1].replace("NEW", "features.npy").split()[1:])
+        assert code == 0, err
+    assert "A model to keep" not in run("compare", *arguments, "--quiet")[1]
+    assert "A model to keep" not in run("compare", *arguments, "--json")[1]
+    assert "A model to keep" not in run("compare", *arguments, "--save-model")[1]
+
+
 @pytest.mark.parametrize("model", ["frozen", "a folder"])
 def test_compare_on_texts(run, own_texts, tiny_encoder, model):
     files = ("--votes", "labels.csv", "--texts", "texts.csv")

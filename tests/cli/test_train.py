@@ -74,7 +74,7 @@ def test_a_run_stays_until_the_one_that_takes_its_place_is_done(run, own_data):
     while code == 3:
         assert path.read_bytes() == before
         assert not (path.parent / "model.safetensors").exists()
-        code, _, err = run(*arguments, "--save-model", "--budget", f"{seconds}s")
+        code, *_ = run(*arguments, "--save-model", "--budget", f"{seconds}s")
         seconds *= 1.5
     assert code == 0
     assert (path.parent / "model.safetensors").exists()
