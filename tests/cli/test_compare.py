@@ -1,6 +1,7 @@
 """``dissensus compare``: what it prints, what it leaves, and its exit codes."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -400,3 +401,15 @@ def test_help_names_every_method(run):
     _, out, _ = run("compare", "--help")
     shown = "".join(out.replace("│", "").split())
     assert all(name in shown for name in METHODS)
+
+
+def test_a_store_that_cannot_be_written_is_told_before_the_trial_where_runs_are_left(run, own_data, monkeypatch):
+    arguments = ("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+    assert run(*arguments)[0] == 0
+    monkeypatch.setattr("os.access", lambda path, mode, **how: not mode & os.W_OK)
+    code, _, err = run(*arguments)
+    assert code == 0, err
+    code, _, err = run(*arguments, "--seeds", 2)
+    assert code == 2
+    assert "cannot write to the run store runs: runs may not be written to." in err
+    assert "Trying how long it takes" not in err

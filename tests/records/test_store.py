@@ -404,3 +404,16 @@ def test_a_run_that_cannot_be_replaced_stays(store, monkeypatch):
     with pytest.raises(StoreError, match="no space"):
         make(RunStore(store.path, Wanted(weights=True)), A, '{"is": "new"}')
     assert store.read(A).plan == {"is": "old"}
+
+
+def test_a_place_that_is_none_is_told_before_anything_is_written(store, tmp_path, monkeypatch):
+    store.check_place(to_write=True)
+    assert not store.path.exists()
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "runs"):
+        with pytest.raises(StoreError, match=f"cannot write to the run store {path}: {tmp_path}/file is a file"):
+            RunStore(path).check_place()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    store.check_place()  # runs that are done can be read
+    with pytest.raises(StoreError, match=f"{tmp_path} may not be written to"):
+        store.check_place(to_write=True)

@@ -160,10 +160,11 @@ def compare_and_report(
     from dissensus.records import RunStore
     from dissensus.report import best_of, check_folder, collect, page_file
 
+    kept = RunStore(store)
+    kept.check_place()
     with waiting("Reading the data", quiet):
         data = comparison.data.load()
         plans = comparison.plans(data)
-    kept = RunStore(store)
     check_folder(page_file(place_of([plan.name for plan in plans], page)).parent)
     some_left = carry_out(comparison, data, plans, kept, how, end, quiet)
     if end is not None and some_left and end.left() < PAGE:

@@ -47,6 +47,7 @@ def carry_out(
     store = RunStore(kept.path, _wanted(how))
     again = _again_note([run for plan in plans if (run := store.incomplete(plan.name)) is not None], store.wanted)
     left = [plan for plan in plans if plan.name not in store]
+    store.check_place(to_write=bool(left))
     before = _before_starting(left, data, how["jobs"], comparison.data.encoder, quiet)
     tell_notes([*data.votes.notes, *lone_note(data), *comparison.notes(), *before, *again])
     budget = None if end is None else end.left()

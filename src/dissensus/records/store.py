@@ -110,6 +110,14 @@ class RunStore:
             raise self._error("remove a run from", error) from error
         self._forget_unfinished(name)
 
+    def check_place(self, to_write: bool = False) -> None:
+        """An error where the store is no folder or cannot become one; or where runs cannot be written to it."""
+        there = next(filter(os.path.exists, (self.path, *self.path.parents)), Path())
+        if not there.is_dir():
+            raise StoreError(f"cannot write to the run store {self.path}: {there} is a file. Give a folder by --store.")
+        if to_write and not os.access(there, os.W_OK | os.X_OK):
+            raise StoreError(f"cannot write to the run store {self.path}: {there} may not be written to.")
+
     def unfinished(self, name: str) -> Path:
         """A folder, made here, for what the run ``name`` needs to go on later; for whoever holds its claim.
 
