@@ -413,3 +413,22 @@ def test_a_store_that_cannot_be_written_is_told_before_the_trial_where_runs_are_
     assert code == 2
     assert "cannot write to the run store runs: runs may not be written to." in err
     assert "Trying how long it takes" not in err
+
+
+@pytest.mark.parametrize("command", ["compare", "train"])
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("", "there is no data. Give --data NAME"),
+        ("--option label=answer", "there is no data. Give --data NAME"),
+        ("--votes labels.csv", "Give --inputs FILE (features or images) or --texts FILE, too;"),
+        ("--votes labels.csv", "where a column of the votes file has the texts: --texts labels.csv"),
+        ("--inputs features.npy", "--inputs features.npy has no votes on it. Give --votes FILE, too."),
+        ("--votes a.csv --inputs b.npy --texts c.csv", "--inputs b.npy and --texts c.csv were both given; give one"),
+        ("--data glyphs --texts c.csv", "--data glyphs has inputs of its own: leave out --texts c.csv; or leave out"),
+    ],
+)
+def test_half_of_the_data_is_told_by_the_option_of_the_other(run, command, given, told):
+    code, _, err = run(command, *given.split())
+    assert code == 2
+    assert told in " ".join(err.split())
