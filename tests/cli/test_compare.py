@@ -1,6 +1,7 @@
 """``dissensus compare``: what it prints, what it leaves, and its exit codes."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -77,10 +78,50 @@ def test_compare_keeps_features_on_request(run, own_data):
     for path in (own_data / "runs").glob("*/predictions.npz"):
         with np.load(path) as arrays:
             assert arrays["last_features"].shape[0] == len(arrays["ids"])
-    assert run(*arguments, "--store", "other")[0] == 0
-    code, _, err = run(*arguments, "--store", "other", "--features")
-    assert code == 2
-    assert "2 runs are done already, without their features. Remove them to make them again" in err
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_runs_without_what_is_asked_for_are_made_again(run, own_data, jobs):
+    arguments = ("compare", *OWN, "--methods", "soft,majority", "--epochs", 2, "--jobs", jobs, "--json")
+    assert run(*arguments, "--seeds", 1)[0] == 0
+    before = {path: path.read_bytes() for path in (own_data / "runs").glob("*/predictions.npz")}
+    code, _, err = run(*arguments, "--seeds", 1, "--save-model", "--diagnose")
+    assert code == 0, err
+    note = "2 runs were made without their weights and diagnostics: they are trained again, and each is replaced when"
+    assert err.count(note) == 1
+    assert before == {path: path.read_bytes() for path in (own_data / "runs").glob("*/predictions.npz")}
+    assert len(list((own_data / "runs").glob("*/model.safetensors"))) == 2
+    assert len(list((own_data / "runs").glob("*/diagnostics.csv"))) == 2
+    assert not any((own_data / "runs" / ".staging").iterdir())
+    code, _, err = run(*arguments, "--seeds", 2, "--save-model")
+    assert code == 0
+    assert "trained again" not in err
+    assert err.count("done before") == 2
+
+
+def test_the_way_from_a_comparison_to_predictions_is_told_and_works(run, own_data):
+    (own_data / "plan.toml").write_text(
+        'methods = ["soft"]\nseeds = 2\nvotes = [3]\n[data]\nvotes = "labels.csv"\ninputs = "features.npy"\n'
+    )
+    few, own = ("--methods", "soft", "--epochs", 1, "--jobs", 1, "--recipe", "lr=0.01"), " ".join(OWN)
+    for arguments, train in {
+        (*OWN, "--seeds", 1, "--per-item", "2,all", *few): f"{own} --epochs 1 --recipe lr=0.01",
+        (*OWN, "--seeds", "3,4", "--per-item", 2, *few): f"{own} --epochs 1 --recipe lr=0.01 --seed 3 --per-item 2",
+        ("plan.toml", "--votes", "2,4", "--epochs", 1, "--jobs", 1): "plan.toml --epochs 1 --per-item 4",
+    }.items():
+        code, out, err = run("compare", *arguments)
+        assert code == 0, err
+        told, command = out.splitlines()[-1].split(": dissensus ")
+        assert told == "A model to keep, for dissensus predict"
+        assert command == f"train {train} --method soft --save-model"
+        code, out, err = run(*command.split())
+        assert code == 0, err
+        assert "trained again" in err  # it is one of the runs of the comparison
+        code, _, err = run(*out.splitlines()[-1].replace("NEW", "features.npy").split()[1:])
+        assert code == 0, err
+    assert "A model to keep" not in run("compare", *arguments, "--quiet")[1]
+    assert "A model to keep" not in run("compare", *arguments, "--json")[1]
+    assert "A model to keep" not in run("compare", *arguments, "--save-model")[1]
 
 
 @pytest.mark.parametrize("model", ["frozen", "a folder"])
@@ -111,16 +152,17 @@ def test_an_encoder_that_cannot_be_had_is_told_with_what_to_do(run, own_texts):
 
 def test_a_comparison_out_of_budget_judges_nothing(run, own_data):
     arguments = ("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", 1)
-    code, out, err = run(*arguments, "--budget", "0.001")
+    code, out, err = run(*arguments, "--budget", "0.001s")
     assert (code, out) == (3, "")
     last = err.splitlines()[-1]
     told = "Nothing was done, and 2 of 2 runs are left: the budget was over before training could begin. "
     assert re.fullmatch(re.escape(told) + r"Give it at least \d+ s\.", last)
     assert "The same command goes on" not in err
     assert not (own_data / "report").exists()
-    code, _, err = run(*arguments, "--budget", "9 minutes")
-    assert code == 2
-    assert "InputError: a budget is a span of time, such as 9m, 90s, 1h30m or 540 (seconds), but is '9 minutes'." in err
+    for bad in ("9", "9 minutes"):
+        code, _, err = run(*arguments, "--budget", bad)
+        assert code == 2
+        assert f"a budget is a span of time with its units, such as 9m, 90s or 1h30m, but is '{bad}'." in err
 
 
 def test_a_page_that_the_budget_has_no_time_for_is_left_to_the_next_call(run, own_data, monkeypatch):
@@ -360,3 +402,34 @@ def test_help_names_every_method(run):
     _, out, _ = run("compare", "--help")
     shown = "".join(out.replace("│", "").split())
     assert all(name in shown for name in METHODS)
+
+
+def test_a_store_that_cannot_be_written_is_told_before_the_trial_where_runs_are_left(run, own_data, monkeypatch):
+    arguments = ("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+    assert run(*arguments)[0] == 0
+    monkeypatch.setattr("os.access", lambda path, mode, **how: not mode & os.W_OK)
+    code, _, err = run(*arguments)
+    assert code == 0, err
+    code, _, err = run(*arguments, "--seeds", 2)
+    assert code == 2
+    assert "cannot write to the run store runs: runs may not be written to." in err
+    assert "Trying how long it takes" not in err
+
+
+@pytest.mark.parametrize("command", ["compare", "train"])
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("", "there is no data. Give --data NAME"),
+        ("--option label=answer", "there is no data. Give --data NAME"),
+        ("--votes labels.csv", "Give --inputs FILE (features or images) or --texts FILE, too;"),
+        ("--votes labels.csv", "where a column of the votes file has the texts: --texts labels.csv"),
+        ("--inputs features.npy", "--inputs features.npy has no votes on it. Give --votes FILE, too."),
+        ("--votes a.csv --inputs b.npy --texts c.csv", "--inputs b.npy and --texts c.csv were both given; give one"),
+        ("--data glyphs --texts c.csv", "--data glyphs has inputs of its own: leave out --texts c.csv; or leave out"),
+    ],
+)
+def test_half_of_the_data_is_told_by_the_option_of_the_other(run, command, given, told):
+    code, _, err = run(command, *given.split())
+    assert code == 2
+    assert told in " ".join(err.split())

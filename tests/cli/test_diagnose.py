@@ -109,9 +109,13 @@ def test_without_weights_it_is_told_what_is_missing(run, own_data):
     assert "soft, 1 vote, seed 0: run " in out
     assert "best epoch" in out
     assert "kept its weights or its features" in err
+    assert f"trained again: dissensus train {' '.join(OWN)} --method soft ... --diagnose" in err
+    run("compare", *OWN, "--methods", "soft", "--seeds", 2, "--epochs", 1, "--store", "two", "--jobs", 1, "-q")
+    assert f"dissensus compare {' '.join(OWN)} --store two ... --diagnose" in run("diagnose", "--store", "two", "-q")[2]
     code, _, err = run("train", *OWN, *few, "--diagnose")
-    assert code == 2
-    assert "done already, without its diagnostics" in err
+    assert code == 0
+    assert "was made without its diagnostics: it is trained again" in err
+    assert "kept its weights" not in run("diagnose", "-q")[2]
 
 
 @pytest.mark.parametrize(

@@ -63,10 +63,22 @@ def test_all_that_a_command_needs_is_named_before_it_starts(run, tmp_path, monke
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_store_that_cannot_be_written_ends_it(run, own_data, jobs):
-    (own_data / "runs").write_text("a file stands where the store should be")
+    (own_data / "runs").mkdir()
+    (own_data / "runs" / ".claims").write_text("a file stands where the locks should be")
     code, _, err = run("compare", *OWN, "--methods", "soft,majority", "--seeds", 1, "--epochs", 1, "--jobs", jobs)
     assert code == 2
-    assert "StoreError: cannot write to the run store runs: Not a directory." in err
+    assert "StoreError: cannot write to the run store runs: File exists." in err
+    assert "Traceback" not in err
+    assert not (own_data / "report").exists()
+
+
+@pytest.mark.parametrize("command", ["train", "compare"])
+def test_a_store_that_is_a_file_is_told_before_anything_is_read(run, own_data, command):
+    (own_data / "runs").write_text("a file stands where the store should be")
+    code, _, err = run(command, *OWN, "--epochs", 1)
+    assert code == 2
+    assert "StoreError: cannot write to the run store runs: runs is a file. Give a folder by --store." in err
+    assert "Reading the data" not in err
     assert "Traceback" not in err
     assert not (own_data / "report").exists()
 

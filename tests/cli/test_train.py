@@ -1,5 +1,6 @@
 """``dissensus train``: what it prints, what it leaves, and its exit codes."""
 
+import io
 import json
 
 import numpy as np
@@ -36,14 +37,49 @@ def test_a_score_that_is_no_number_is_null(run, own_data):
 
 def test_train_keeps_features_on_request(run, own_data):
     arguments = ("train", *OWN, "--method", "soft", "--epochs", 1, "--json")
-    assert run(*arguments)[0] == 0
-    code, _, err = run(*arguments, "--features")
-    assert code == 2
-    assert "is done already, without its features. Remove it to make it again with features: dissensus runs rm" in err
-    code, out, err = run(*arguments, "--features", "--seed", 1)
+    code, out, err = run(*arguments, "--features")
     assert code == 0, err
     with np.load(own_data / json.loads(out)["path"] / "predictions.npz") as arrays:
         assert arrays["best_features"].shape[0] == len(arrays["ids"])
+
+
+def test_a_run_without_its_weights_is_made_again_for_them(run, own_data):
+    arguments = ("train", *OWN, "--method", "soft", "--epochs", 2, "--json")
+    before = json.loads(run(*arguments, "--diagnose")[1])
+    folder = own_data / before["path"]
+    found = (folder / "diagnostics.csv").read_text()
+    predictions = (folder / "predictions.npz").read_bytes()
+    code, out, err = run(*arguments, "--save-model")
+    assert code == 0, err
+    note = f"run {before['run']} was made without its weights: it is trained again, and replaced when that is done."
+    assert err.count(note) == 1
+    assert json.loads(out) == before  # the same numbers
+    assert (folder / "predictions.npz").read_bytes() == predictions
+    assert (folder / "diagnostics.csv").read_text() == found
+    assert run("predict", before["run"], "--inputs", "features.npy", "-o", "predictions.csv")[0] == 0
+    code, _, err = run(*arguments, "--save-model")
+    assert (code, "trained again" in err, "done before" in err) == (0, False, True)
+    code, _, err = run(*arguments, "--features")
+    assert code == 0
+    assert "without its features" in err
+    assert (folder / "model.safetensors").exists()  # what it had it still has
+
+
+def test_a_run_stays_until_the_one_that_takes_its_place_is_done(run, own_data):
+    arguments = ("train", *OWN, "--method", "soft", "--epochs", 700)
+    assert run(*arguments)[0] == 0
+    (path,) = (own_data / "runs").glob("*/predictions.npz")
+    before = path.read_bytes()
+    seconds, code = 0.6, 3
+    while code == 3:
+        assert path.read_bytes() == before
+        assert not (path.parent / "model.safetensors").exists()
+        code, *_ = run(*arguments, "--save-model", "--budget", f"{seconds}s")
+        seconds *= 1.5
+    assert code == 0
+    assert (path.parent / "model.safetensors").exists()
+    with np.load(path) as now, np.load(io.BytesIO(before)) as then:
+        assert np.array_equal(now["last_logits"], then["last_logits"])
 
 
 def test_damaged_features_are_computed_again_with_a_line(run, own_texts, tiny_encoder):

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from dissensus.base.errors import InputError, StoreError
 from dissensus.base.files import PART
-from dissensus.records import RunStore
+from dissensus.records import RunStore, Wanted
 
 NAMES = [f"{i:016x}" for i in range(12)]
 A, B = "0123456789abcdef", "0123ffffffffffff"
@@ -367,3 +368,52 @@ def test_runs_that_end_while_somebody_looks_are_no_error(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(Path, "iterdir", iterdir)
     assert store.unfinished_names() == [B]
+
+
+def test_a_run_that_lacks_what_is_wanted_is_replaced_when_another_is_done(store):
+    make(store, A, '{"is": "old"}')
+    wants = RunStore(store.path, Wanted(weights=True))
+    assert A in store
+    assert A not in wants
+    assert wants.read(A).plan == wants.incomplete(A).plan == {"is": "old"}
+    with suppress(RuntimeError), wants.claim(A) as staging:
+        (staging / "plan.json").write_text("{}")
+        raise RuntimeError
+    assert store.read(A).plan == {"is": "old"}
+    with wants.claim(A) as staging:
+        (staging / "plan.json").write_text('{"is": "new"}')
+        (staging / "model.safetensors").write_text("")
+        assert store.read(A).plan == {"is": "old"}
+    assert store.read(A).plan == {"is": "new"}
+    assert A in wants
+    assert wants.incomplete(A) is None
+    assert not make(wants, A)
+    assert leftovers(store) == []
+
+
+def test_a_run_that_cannot_be_replaced_stays(store, monkeypatch):
+    make(store, A, '{"is": "old"}')
+    rename = Path.rename
+
+    def refuse(path, target):
+        if path.parent.name == ".staging" and Path(target).parent == store.path:
+            raise OSError(errno.ENOSPC, "no space")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(StoreError, match="no space"):
+        make(RunStore(store.path, Wanted(weights=True)), A, '{"is": "new"}')
+    assert store.read(A).plan == {"is": "old"}
+
+
+def test_a_place_that_is_none_is_told_before_anything_is_written(store, tmp_path, monkeypatch):
+    store.check_place(to_write=True)
+    assert not store.path.exists()
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "runs"):
+        with pytest.raises(StoreError, match=f"cannot write to the run store {path}: {tmp_path}/file is a file"):
+            RunStore(path).check_place()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    store.check_place()  # runs that are done can be read
+    with pytest.raises(StoreError, match=f"{tmp_path} may not be written to"):
+        store.check_place(to_write=True)

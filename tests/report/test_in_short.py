@@ -8,7 +8,7 @@ import pytest
 
 from dissensus.report import collect, in_short, to_json
 from dissensus.report.comparison import Judgement
-from dissensus.report.in_short import advice
+from dissensus.report.in_short import advice, best, best_of
 from dissensus.report.rules import RULES
 from dissensus.stats import Interval, Verdict
 
@@ -61,6 +61,8 @@ CASES = {
 def test_the_answer_follows_from_the_verdicts(case):
     judgements, told = CASES[case]
     assert advice(judgements, METHODS) == told
+    named = told.removeprefix("train on ").partition(",")[0] if told.startswith("train on ") else ""
+    assert (best(judgements, METHODS) or [""])[0] == named.split(" or ")[0]
 
 
 def test_models_that_learned_little_give_no_answer(make_run):
@@ -75,10 +77,12 @@ def test_models_that_learned_little_give_no_answer(make_run):
     logits = {"soft": 0.0, "majority": 0.1}  # majority is worse in every seed, but neither has looked at an item
     runs = [make_run(method, seed, edit=blind(logit)) for method, logit in logits.items() for seed in range(6)]
     assert in_short(collect(runs)) == "In short: what to train on cannot be told, since no method has learned much."
+    assert best_of(collect(runs)) is None
 
 
 def test_one_method_and_one_seed_have_no_answer(make_run):
     assert in_short(collect([make_run("soft", seed) for seed in range(3)])) is None
+    assert best_of(collect([make_run("soft", seed) for seed in range(3)])) == "soft"
     assert in_short(collect([make_run(method, 0) for method in ("soft", "majority")])) is None
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from dissensus.base.errors import StoreError
 from dissensus.cli import options
@@ -28,7 +29,7 @@ from dissensus.cli.predict import show_next
 from dissensus.cli.report import place_of, show_report
 from dissensus.cli.sweeping import carry_out
 from dissensus.cli.tables import in_words
-from dissensus.cli.telling import waiting
+from dissensus.cli.telling import out, waiting
 
 if TYPE_CHECKING:
     from dissensus.experiment import Comparison
@@ -83,7 +84,8 @@ def compare(
     """What should I train on? Methods × seeds × votes an item, a verdict, and the page.
 
     Runs that are done are skipped and killed ones go on from their last checkpoint, so a comparison can be stopped,
-    resumed and extended. The page is written when all are done; exit code 3: the budget came first.
+    resumed and extended. Those that lack what --save-model, --features or --diagnose ask for are trained again, and
+    replaced then. The page is written when all are done; exit code 3: the budget came first.
 
     What is not said of model and recipe comes with the data: cifar10h and cifar10n bring the published ones (resnet18,
     200 epochs, for a GPU), anything else a small model and 30 epochs. Options and plans change them field by field.
@@ -106,7 +108,40 @@ def compare(
         target=target,
     )
     how = {"jobs": jobs, "width": width, "keep_model": save_model, "features": features, "diagnose": looking}
-    compare_and_report(comparison, store, page, how, end, as_json, quiet)
+    same = {
+        "--data": data,
+        "--votes": votes if votes_an_item(votes, None) is None else None,
+        "--inputs": inputs,
+        "--texts": texts,
+        "--option": option,
+        "--draw": draw,
+        "--model": model,
+        "--encoder": encoder,
+        "--epochs": epochs,
+        "--recipe": recipe,
+        "--select": select,
+        "--target": target,
+        "--store": None if store == Path("runs") else store,
+        "--seed": comparison.seeds[0] if seeds is not None and (plan or comparison.seeds[0]) else None,
+        "--per-item": _most(comparison.votes) if plan or _most(comparison.votes) != "all" else None,
+    }
+    then = ["dissensus", "train", *([] if plan is None else [str(plan)]), *_as_typed(same)]
+    compare_and_report(comparison, store, page, how, end, as_json, quiet, then)
+
+
+def _most(votes: Sequence[int | str]) -> str:
+    """The most votes an item, which the answer in short is about."""
+    return str(max(votes, key=lambda one: float("inf") if one == "all" else int(one)))
+
+
+def _as_typed(given: Mapping[str, Any]) -> list[str]:
+    """
+    >>> _as_typed({"--data": "glyphs", "--epochs": None, "--recipe": ["lr=0.1", "flip=true"]})
+    ['--data', 'glyphs', '--recipe', 'lr=0.1', '--recipe', 'flip=true']
+    """
+    several = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
+    pairs = [(name, str(value)) for name, values in several.items() for value in values if value is not None]
+    return [word for pair in pairs for word in pair]
 
 
 def compare_and_report(
@@ -117,18 +152,22 @@ def compare_and_report(
     end: Deadline | None,
     as_json: bool,
     quiet: bool,
+    then: Sequence[str] = (),
 ) -> None:
-    """Make what is left of a comparison by the ``end``, ``how`` being options of the sweep, and write its page."""
-    from dissensus.records import RunStore
-    from dissensus.report import check_folder, collect, page_file
+    """Make what is left of a comparison by the ``end``, ``how`` being options of the sweep, and write its page.
 
+    ``then`` is the command that trains one model of it, but for the method, which is told at the end.
+    """
+    from dissensus.records import RunStore
+    from dissensus.report import best_of, check_folder, collect, page_file
+
+    kept = RunStore(store)
+    kept.check_place()
     with waiting("Reading the data", quiet):
         data = comparison.data.load()
         plans = comparison.plans(data)
-    kept = RunStore(store)
     check_folder(page_file(place_of([plan.name for plan in plans], page)).parent)
-    some_left = any(plan.name not in kept for plan in plans)
-    carry_out(comparison, data, plans, kept, how, end, quiet)
+    some_left = carry_out(comparison, data, plans, kept, how, end, quiet)
     if end is not None and some_left and end.left() < PAGE:
         tell_no_page(len(plans))
         raise typer.Exit(LEFT)
@@ -140,6 +179,9 @@ def compare_and_report(
         raise StoreError(
             f"{why} The runs are kept, and dissensus report {store} --out FOLDER writes it elsewhere."
         ) from None
+    if then and not (how.get("keep_model") or as_json or quiet):
+        train = shlex.join([*then, "--method", best_of(collected) or "METHOD", "--save-model"])
+        out.print(f"A model to keep, for dissensus predict: [bold]{escape(train)}[/]", soft_wrap=True)
     if how.get("keep_model") and not as_json:
         one = kept.read(plans[0].name)
         place = "" if store == Path("runs") else f" --store {shlex.quote(str(store))}"

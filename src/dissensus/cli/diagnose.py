@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import isnan
@@ -75,11 +76,25 @@ def diagnose(
     else:
         _show_methods(collected)
     if not any(one.weights for rows in found.values() for one in rows):
-        notes.append("no run kept its weights or its features, so only how they learned is told. See --help.")
+        notes.append(
+            "no run kept its weights or its features, so only how they learned is told. To look inside, give the "
+            f"command that made them once more, with --diagnose; they are trained again: {_looking(runs, store)}"
+        )
     tell_notes(notes)
     if written or names:
         line, place = ("", written) if written else (" shows them, too", f"dissensus report {store}")
         out.print(f"The page{line}: [bold]{escape(place)}[/]", soft_wrap=True)
+
+
+def _looking(runs: Sequence[StoredRun], store: Path) -> str:
+    """The command that makes runs again and looks inside; what it was told of recipes and the like is not known."""
+    run = runs[0]
+    source = run.about.get("source") or {"name": run.plan["data"]["name"]}
+    flags = {"--data": "name", "--votes": "votes", "--inputs": "inputs", "--texts": "texts"}
+    data = [word for flag, part in flags.items() if source.get(part) for word in (flag, str(source[part]))]
+    command = ["train", *data, "--method", run.plan["method"]] if len(runs) == 1 else ["compare", *data]
+    place = [] if store == Path("runs") else ["--store", str(store)]
+    return f"{shlex.join(['dissensus', *command, *place])} ... --diagnose"
 
 
 def _runs(names: Sequence[str] | None, store: Path, where: Sequence[str] | None) -> list[StoredRun]:

@@ -21,12 +21,32 @@ def comparison_of(plan: Path | None, **options: Any) -> Comparison:
     given = {key: value for key, value in options.items() if value is not None}
     if plan is not None:
         return Comparison.read(plan, **given)
-    if "data" not in given:
+    _refuse_half(given.get("data", {}))
+    return Comparison(**given)
+
+
+def _refuse_half(data: Mapping[str, Any]) -> None:
+    """A named set, or votes with what they are votes on: whatever else was given, or not, is said in options."""
+    there = [f"--{part} {data[part]}" for part in ("inputs", "texts") if part in data]
+    if not (there or "name" in data or "votes" in data):
         raise InputError(
             "there is no data. Give --data NAME (such as glyphs), or --votes FILE with --inputs FILE or --texts FILE, "
             "or a plan."
         )
-    return Comparison(**given)
+    if "name" in data and there:
+        raise InputError(
+            f"--data {data['name']} has inputs of its own: leave out {there[0]}; or leave out --data, and give --votes "
+            "FILE instead."
+        )
+    if len(there) > 1:
+        raise InputError(f"{' and '.join(there)} were both given; give one of them.")
+    if "votes" not in data and "name" not in data:
+        raise InputError(f"{there[0]} has no votes on it. Give --votes FILE, too.")
+    if "votes" in data and not there:
+        raise InputError(
+            f"--votes {data['votes']} needs what the votes are on. Give --inputs FILE (features or images) or --texts "
+            f"FILE, too; where a column of the votes file has the texts: --texts {data['votes']}"
+        )
 
 
 def source_of(

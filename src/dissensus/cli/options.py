@@ -25,8 +25,8 @@ BudgetOf = Annotated[
     typer.Option(
         "--budget",
         metavar="TIME",
-        help="Stop before this time is over (9m, 90s, 1h30m), runs under way with a checkpoint; exit code 3 says that "
-        "some are left, and the same command goes on.",
+        help="Stop before this time is over (9m, 90s or 1h30m, never without a unit), runs under way with a "
+        "checkpoint; exit code 3 says that some are left, and the same command goes on.",
     ),
 ]
 Out = Annotated[

@@ -11,7 +11,6 @@ import typer
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dissensus.base.errors import InputError
 from dissensus.base.words import many
 from dissensus.cli.deadline import Deadline, tell_left, tell_too_short
 from dissensus.cli.exits import FAILED, LEFT, TERMINATED
@@ -20,7 +19,7 @@ from dissensus.cli.telling import err, tell_note, tell_notes, waiting
 if TYPE_CHECKING:
     from dissensus.datasets import Dataset
     from dissensus.experiment import Comparison, Event, Outcome, Plan
-    from dissensus.records import RunStore, StoredRun
+    from dissensus.records import RunStore, StoredRun, Wanted
 
 
 def carry_out(
@@ -31,36 +30,41 @@ def carry_out(
     how: Mapping[str, Any],
     end: Deadline | None,
     quiet: bool,
-) -> None:
+) -> bool:
     """Make the plans of a comparison, or end the command; what is to be known before, or cannot be, is told first.
+
+    Returns whether any was still to be made. Runs that were not asked to keep what ``how`` asks for now are made again,
+    and replaced then.
 
     ``how`` are options of :func:`dissensus.experiment.compare`, without its budget, which is what is left until
     ``end``: reading the data has taken its share.
     """
     from dissensus import experiment
     from dissensus.experiment.checks import lone_note
+    from dissensus.records import RunStore
 
     _refuse_other_images(how, data)
-    before = _before_starting(plans, data, kept, how["jobs"], comparison.data.encoder, quiet)
-    tell_notes([*data.votes.notes, *lone_note(data), *comparison.notes(), *before])
-    _refuse_done(how, plans, kept)
+    store = RunStore(kept.path, _wanted(how))
+    again = _again_note([run for plan in plans if (run := store.incomplete(plan.name)) is not None], store.wanted)
+    left = [plan for plan in plans if plan.name not in store]
+    store.check_place(to_write=bool(left))
+    before = _before_starting(left, data, how["jobs"], comparison.data.encoder, quiet)
+    tell_notes([*data.votes.notes, *lone_note(data), *comparison.notes(), *before, *again])
     budget = None if end is None else end.left()
-    sweep = partial(experiment.compare, plans, comparison.data, kept, budget=budget, **how)
+    sweep = partial(experiment.compare, plans, comparison.data, store, budget=budget, **how)
     if code := swept(sweep, len(plans), kept, end, quiet):
         raise typer.Exit(code)
+    return bool(left)
 
 
-def _before_starting(
-    plans: Sequence[Plan], data: Dataset, kept: RunStore, jobs: int, encoder: str | None, quiet: bool
-) -> list[str]:
-    """What to know of the runs that are not done yet; an error where this machine cannot make them.
+def _before_starting(left: Sequence[Plan], data: Dataset, jobs: int, encoder: str | None, quiet: bool) -> list[str]:
+    """What to know of the runs that are left to make; an error where this machine cannot make them.
 
     Texts are encoded here, once for all of them.
     """
     from dissensus.experiment.cost import cpu_note
     from dissensus.experiment.machine import refuse_other_machine
 
-    left = [plan for plan in plans if plan.name not in kept]
     refuse_other_machine(left)
     if left and data.texts:
         _encode(left[0], data, encoder, quiet)
@@ -92,14 +96,25 @@ def encoding(quiet: bool, once: str = ", once") -> Iterator[Callable[[int, int],
         yield progress
 
 
-def _refuse_done(how: Mapping[str, Any], plans: Sequence[Plan], kept: RunStore) -> None:
+def _wanted(how: Mapping[str, Any]) -> Wanted:
     """Whatever is to be kept of the runs, those that are done must have kept."""
-    if how.get("keep_model"):
-        _refuse_done_without("weights", plans, kept, lambda run: run.has_weights)
-    if how.get("features"):
-        _refuse_done_without("features", plans, kept, _has_features)
-    if how.get("diagnose"):
-        _refuse_done_without("diagnostics", plans, kept, lambda run: any(one.weights for one in run.diagnostics()))
+    from dissensus.records import Wanted
+
+    return Wanted(*(bool(how.get(asked)) for asked in ("keep_model", "features", "diagnose")))
+
+
+def _again_note(runs: Sequence[StoredRun], wanted: Wanted) -> list[str]:
+    """What to say of runs that are done, and made again for what they were not asked to keep."""
+    from dissensus.experiment.machine import device
+
+    if not runs:
+        return []
+    what = " and ".join(dict.fromkeys(part for run in runs for part in wanted.lacking(run)))
+    alone = len(runs) == 1
+    was, its = (f"run {runs[0].name} was", "its") if alone else (f"{len(runs)} runs were", "their")
+    trained = "it is trained again, and replaced" if alone else "they are trained again, and each is replaced"
+    other = "" if device() == "cpu" else " On a GPU the numbers come out a little different."
+    return [f"{was} made without {its} {what}: {trained} when that is done.{other}"]
 
 
 def _refuse_other_images(how: Mapping[str, Any], data: Dataset) -> None:
@@ -110,22 +125,6 @@ def _refuse_other_images(how: Mapping[str, Any], data: Dataset) -> None:
 
         for name in names:
             shaped_like(data.array, name, load_images(name))
-
-
-def _refuse_done_without(what: str, plans: Sequence[Plan], kept: RunStore, has: Callable[[StoredRun], bool]) -> None:
-    """A run that is done is not made again, so what it was not asked to keep cannot be had of it."""
-    lacking = [plan.name for plan in plans if plan.name in kept and not has(kept.read(plan.name))]
-    if lacking:
-        runs = f"run {lacking[0]} is" if len(lacking) == 1 else f"{len(lacking)} runs are"
-        it = "it" if len(lacking) == 1 else "them"
-        raise InputError(
-            f"{runs} done already, without {'its' if it == 'it' else 'their'} {what}. Remove {it} to make {it} again "
-            f"with {what}: dissensus runs rm {' '.join(lacking)} --store {kept.path}"
-        )
-
-
-def _has_features(run: StoredRun) -> bool:
-    return "best_features" in run.predictions
 
 
 def swept(sweep: Callable[..., Outcome], total: int, kept: RunStore, end: Deadline | None, quiet: bool) -> int:

@@ -79,10 +79,11 @@ def train(
         split=None if select is None else {"select": select},
         target=target,
     ).only()
+    kept = RunStore(store)
+    kept.check_place()
     with waiting("Reading the data", quiet):
         loaded = comparison.data.load()
         (only,) = comparison.plans(loaded)
-    kept = RunStore(store)
     how = {"jobs": 1, "width": 1, "keep_model": save_model, "features": features, "diagnose": looking}
     carry_out(comparison, loaded, [only], kept, how, end, quiet)
     run = kept.read(only.name)

@@ -17,27 +17,25 @@ from dissensus.records import RunStore, StoredRun
 
 MARGIN = 10.0  # seconds at most to write the checkpoints of the runs under way: 134 MB for each resnet18
 KIND = ("data", "split", "model", "recipe")  # the parts of a plan that decide how long an epoch takes
-NUMBER = re.compile(r"[\d.]+")
 UNITS = re.compile(r"(?:([\d.]+)h)?(?:([\d.]+)m)?(?:([\d.]+)s)?")
 
 
 def seconds_of(text: str) -> float:
     """A span of time as a person writes it.
 
-    >>> seconds_of("9m"), seconds_of("1h30m"), seconds_of("90s"), seconds_of("45")
-    (540.0, 5400.0, 90.0, 45.0)
+    A number alone is refused, as it is in 1h30: one means minutes, another seconds.
+
+    >>> seconds_of("9m"), seconds_of("1h30m"), seconds_of("90s")
+    (540.0, 5400.0, 90.0)
     """
-    written = text.strip().lower()
-    if NUMBER.fullmatch(written):
-        written += "s"  # only where it stands alone: does 1h30 mean minutes or seconds?
-    found = UNITS.fullmatch(written)
+    found = UNITS.fullmatch(text.strip().lower())
     try:
         hours, minutes, seconds = (float(part or 0) for part in found.groups()) if found else (0, 0, 0)
     except ValueError:  # such as 1.2.3
         hours = minutes = seconds = 0
     total = 3600 * hours + 60 * minutes + seconds
     if total <= 0:
-        raise InputError(f"a budget is a span of time, such as 9m, 90s, 1h30m or 540 (seconds), but is {text!r}.")
+        raise InputError(f"a budget is a span of time with its units, such as 9m, 90s or 1h30m, but is {text!r}.")
     return float(total)
 
 

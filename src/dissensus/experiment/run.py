@@ -18,6 +18,7 @@ from dissensus.datasets import Dataset, inputs_in_words
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.evaluation.predictions import Predictions
 from dissensus.experiment.about import about
+from dissensus.experiment.again import taken_over
 from dissensus.experiment.budget import epochs_saved
 from dissensus.experiment.clock import Clock
 from dissensus.experiment.machine import device, device_name, one_thread, refuse_other_machine
@@ -26,7 +27,7 @@ from dissensus.experiment.plan import Plan, described, refuse_other_versions
 from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.subject import Diagnose, Kept, Subject, dynamics_of
 from dissensus.experiment.trained import save_weights
-from dissensus.records import Diagnosis, RunStore, Weights, write_diagnostics, write_run
+from dissensus.records import Diagnosis, RunStore, StoredRun, Weights, write_diagnostics, write_run
 from dissensus.records.run import WEIGHTS
 from dissensus.training import Engine, Seeds
 from dissensus.votes import Votes
@@ -81,7 +82,8 @@ def carry_out(
 ) -> str:
     """Train and evaluate as the plan says, and leave the run and its records in the store; returns the run's name.
 
-    A run that is done, or that another live process is making, is left alone. One that was killed goes on from its last
+    A run that is done, or that another live process is making, is left alone; one that lacks what the ``store`` is told
+    to want is made again, and replaced when that is done. One that was killed goes on from its last
     checkpoint, which is written ``every`` so many seconds; the numbers are those of a run that was not. When ``stop``,
     asked after every epoch, says True, a checkpoint is written and :class:`~dissensus.training.Stopped` is raised.
 
@@ -139,6 +141,7 @@ class Begun:
     resumed_at: int  # epochs that were done before
     clock: Clock
     started: float  # by that clock
+    before: StoredRun | None = None  # the run of this name that lacks something, and whose place this one takes
 
     def job(self, progress: Callable[[Row], Any] | None = None, tag: Any = None) -> Job:
         from dissensus.training import Checkpoint
@@ -218,6 +221,8 @@ class Begun:
             "resumed_at": self.resumed_at or None,
         }
         predictions = _predictions(self.data, self.split, self.select, said) | dict(looked.arrays)
+        if self.before is not None:
+            predictions = taken_over(self.before, self.staging, predictions)
         return {"plan": self.plan.to_dict(), "about": beside, "history": history, "predictions": predictions}
 
 
@@ -241,9 +246,13 @@ def begin(
         split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
         train, select = given_votes(data.votes, split, plan.votes, plan.draw, plan.seeds.split)
         checkpoint = store.unfinished(plan.name) / CHECKPOINT
-        done = epochs_saved(checkpoint)
+        done, before = epochs_saved(checkpoint), store.incomplete(plan.name)
+        if before is not None:  # what it had, the one that takes its place has as well
+            features, weights = how.features or before.has_features, how.keep_model or before.has_weights
+            how = replace(how, features=features, keep_model=weights)
         mine = claim.pop_all()
-    return Begun(plan, takes, data, split, train, select, how, source, mine, staging, checkpoint, done, clock, started)
+    parts_of = (split, train, select)
+    return Begun(plan, takes, data, *parts_of, how, source, mine, staging, checkpoint, done, clock, started, before)
 
 
 def refuse_other_meaning(plan: Plan, data: Dataset) -> None:

@@ -72,6 +72,7 @@ def compare(
 ) -> Outcome:
     """Carry out the plans that are not done yet: on a GPU ``width`` side by side, else in ``jobs`` processes.
 
+    Runs that lack what the ``store`` is told to want are made again, and each is replaced when that is done.
     It can be killed at any time and called again. Runs under way leave a checkpoint ``every`` so many seconds, and the
     next call goes on from there. With a ``budget`` of seconds it stops before they are over: no run is begun that will
     not fit in what is left, those under way write their checkpoints, and ``left`` of the outcome names what remains. On

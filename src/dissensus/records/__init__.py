@@ -7,6 +7,7 @@ from dissensus.records.merging import Merged, merge
 from dissensus.records.record import CHECKPOINTS, Against, Checkpoint, Record, read_records, write_records
 from dissensus.records.run import StoredRun, write_run
 from dissensus.records.store import RunStore
+from dissensus.records.wanted import Wanted
 
 __all__ = [
     "CHECKPOINTS",
@@ -19,6 +20,7 @@ __all__ = [
     "RunStore",
     "Slice",
     "StoredRun",
+    "Wanted",
     "Weights",
     "canonical_json",
     "content_name",

@@ -59,7 +59,7 @@ def merge(
                 _count(merged, run.name, _bring_in(store, run, merged.problems, replace))
                 said[run.name] = {one.subject for one in run.diagnostics()}
     if merged.replaced:
-        _forget_lines(store, merged.replaced, said)
+        forget_lines(store, merged.replaced, said)
     return merged
 
 
@@ -153,7 +153,7 @@ def _copied(store: RunStore, run: StoredRun) -> bool:
         return True
 
 
-def _forget_lines(store: RunStore, replaced: Collection[str], said: Mapping[str, Collection[Any]]) -> None:
+def forget_lines(store: RunStore, replaced: Collection[str], said: Mapping[str, Collection[Any]]) -> None:
     """What is said here of runs that gave way is true of no run that is here; what came along is ``said`` of others."""
     for run in map(store.read, store):
         known, still = run.diagnostics(), said.get(run.name, ())

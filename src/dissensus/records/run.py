@@ -16,6 +16,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -75,6 +76,15 @@ class StoredRun:
     def has_weights(self) -> bool:
         """Whether it kept those of its best epoch."""
         return (self.path / WEIGHTS).exists()
+
+    @property
+    def has_features(self) -> bool:
+        """Whether it kept what entered the last layer; a look at the names of its arrays."""
+        try:
+            with zipfile.ZipFile(self.path / "predictions.npz") as arrays:
+                return "best_features.npy" in arrays.namelist()
+        except (OSError, zipfile.BadZipFile) as error:
+            raise self.damaged("predictions.npz", error) from None
 
     @cached_property
     def history(self) -> dict[str, NDArray[Any]]:

@@ -27,6 +27,7 @@ from dissensus.base.errors import InputError, StoreError
 from dissensus.base.files import PART
 from dissensus.records.canonical import NAME_DIGITS
 from dissensus.records.run import StoredRun
+from dissensus.records.wanted import Wanted
 
 _NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
@@ -35,6 +36,9 @@ _TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
 class RunStore:
     """The runs in a folder, which is made when the first run is claimed.
 
+    A run that lacks something that is ``wanted`` can be read and does not count as done: its name can be claimed, and
+    what is made then takes its place.
+
     >>> store = RunStore("runs-that-nobody-made")
     >>> store.names()
     []
@@ -42,8 +46,8 @@ class RunStore:
     False
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | os.PathLike[str], wanted: Wanted = Wanted()) -> None:  # noqa: B008 (frozen)
+        self.path, self.wanted = Path(path), wanted
 
     def __repr__(self) -> str:
         return f"RunStore({str(self.path)!r})"
@@ -55,13 +59,21 @@ class RunStore:
         return iter(self.names())
 
     def __contains__(self, name: object) -> bool:
-        """Whether the run is done."""
-        return isinstance(name, str) and bool(_NAME.fullmatch(name)) and (self.path / name).is_dir()
+        """Whether the run is done, with all that is wanted."""
+        return isinstance(name, str) and self._holds(name) and self.incomplete(name) is None
+
+    def _holds(self, name: str) -> bool:
+        return bool(_NAME.fullmatch(name)) and (self.path / name).is_dir()
+
+    def incomplete(self, name: str) -> StoredRun | None:
+        """The run of this name, if it lacks something that is wanted: it stays until another takes its place."""
+        run = StoredRun(name, self.path / name)
+        return run if self._holds(name) and self.wanted.lacking(run) else None
 
     def names(self) -> list[str]:
-        """The names of all runs that are done, sorted."""
+        """The names of all runs that can be read, sorted."""
         try:
-            return sorted(entry.name for entry in os.scandir(self.path) if entry.name in self)
+            return sorted(entry.name for entry in os.scandir(self.path) if self._holds(entry.name))
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -69,7 +81,7 @@ class RunStore:
 
     def read(self, name: str) -> StoredRun:
         """The run of this name."""
-        if name not in self:
+        if not self._holds(name):
             raise InputError(f"no run {name!r} in {self.path}, which holds {len(self)}.")
         return StoredRun(name, self.path / name)
 
@@ -97,6 +109,14 @@ class RunStore:
         except OSError as error:
             raise self._error("remove a run from", error) from error
         self._forget_unfinished(name)
+
+    def check_place(self, to_write: bool = False) -> None:
+        """An error where the store is no folder or cannot become one; or where runs cannot be written to it."""
+        there = next(filter(os.path.exists, (self.path, *self.path.parents)), Path())
+        if not there.is_dir():
+            raise StoreError(f"cannot write to the run store {self.path}: {there} is a file. Give a folder by --store.")
+        if to_write and not os.access(there, os.W_OK | os.X_OK):
+            raise StoreError(f"cannot write to the run store {self.path}: {there} may not be written to.")
 
     def unfinished(self, name: str) -> Path:
         """A folder, made here, for what the run ``name`` needs to go on later; for whoever holds its claim.
@@ -189,10 +209,23 @@ class RunStore:
 
     def _publish(self, staging: Path, name: str) -> None:
         try:
-            staging.rename(self.path / name)
+            if self.incomplete(name) is None:
+                staging.rename(self.path / name)
+            else:
+                self._swap(staging, self.path / name)
         except OSError as error:
             if error.errno not in _TAKEN:  # taken: the run is done, this one is discarded
                 raise self._error("write to", error) from error
+
+    def _swap(self, staging: Path, place: Path) -> None:
+        """A run that lacks something goes at the moment in which the whole one is there, and not before."""
+        with tempfile.TemporaryDirectory(prefix="removed-", dir=self.path / ".staging") as grave:
+            before = place.rename(Path(grave, place.name))
+            try:
+                staging.rename(place)
+            except OSError:
+                before.rename(place)
+                raise
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[bool]:

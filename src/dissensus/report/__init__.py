@@ -4,7 +4,7 @@ Computing needs NumPy and SciPy alone; drawing and the page need ``dissensus[rep
 """
 
 from dissensus.report.comparison import Comparison, Judgement, Measure, Panel, collect
-from dissensus.report.in_short import in_short
+from dissensus.report.in_short import best_of, in_short
 from dissensus.report.output import check_folder
 from dissensus.report.page import write_page
 from dissensus.report.place import own_place, page_at, page_file
@@ -21,6 +21,7 @@ __all__ = [
     "Panel",
     "Rule",
     "Table",
+    "best_of",
     "check_folder",
     "collect",
     "in_short",
