@@ -79,10 +79,14 @@ class StoredRun:
 
     @property
     def has_features(self) -> bool:
-        """Whether it kept what entered the last layer; a look at the names of its arrays."""
+        """Whether it kept what entered the last layer."""
+        return "best_features" in self.array_names()
+
+    def array_names(self) -> set[str]:
+        """The arrays of its predictions, without reading them."""
         try:
-            with zipfile.ZipFile(self.path / "predictions.npz") as arrays:
-                return "best_features.npy" in arrays.namelist()
+            with zipfile.ZipFile(self.path / "predictions.npz") as members:
+                return {name.removesuffix(".npy") for name in members.namelist()}
         except (OSError, zipfile.BadZipFile) as error:
             raise self.damaged("predictions.npz", error) from None
 

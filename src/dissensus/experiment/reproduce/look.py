@@ -6,7 +6,6 @@ items) is kept with its predictions, in half precision.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -82,7 +81,7 @@ class Look:
         """What a run should have beside it, had this been looked for in it, and has not: a word each."""
         lost = self.lacks_numbers(one for one in run.diagnostics() if one.weights == "best")
         kept = [name for name in ("features", "maps", "train_logits") if getattr(self, name)]
-        held = _names(run) if kept else set()
+        held = run.array_names() if kept else set()
         return lost + [name.replace("_", " ") for name in kept if f"best_{name}" not in held]
 
     def lacks_numbers(self, found: Iterable[Diagnosis | RunNumber]) -> list[str]:
@@ -180,15 +179,6 @@ def _at_once(device: Any, least: int) -> int:
     idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     free = torch.cuda.mem_get_info(device)[0] + idle
     return max(1, free // (2 * CURVED * least)) * least
-
-
-def _names(run: StoredRun) -> set[str]:
-    """The arrays of a run's predictions, without reading them."""
-    try:
-        with zipfile.ZipFile(run.path / "predictions.npz") as members:
-            return {name.removesuffix(".npy") for name in members.namelist()}
-    except (OSError, zipfile.BadZipFile) as error:
-        raise run.damaged("predictions.npz", error) from None
 
 
 def _maps(model: str, subject: Subject, inputs: Any, chunk: int) -> NDArray[np.float16]:
