@@ -84,7 +84,8 @@ def compare(
     """What should I train on? Methods × seeds × votes an item, a verdict, and the page.
 
     Runs that are done are skipped and killed ones go on from their last checkpoint, so a comparison can be stopped,
-    resumed and extended. The page is written when all are done; exit code 3: the budget came first.
+    resumed and extended. Those that lack what --save-model, --features or --diagnose ask for are trained again, and
+    replaced then. The page is written when all are done; exit code 3: the budget came first.
 
     What is not said of model and recipe comes with the data: cifar10h and cifar10n bring the published ones (resnet18,
     200 epochs, for a GPU), anything else a small model and 30 epochs. Options and plans change them field by field.
