@@ -22,6 +22,7 @@ from dissensus.datasets.groups import by_words
 from dissensus.datasets.json_files import Entry, json_lines, refuse_wrong_number
 from dissensus.datasets.texts import Texts
 from dissensus.votes import Votes
+from dissensus.votes.table import Class
 
 HOME = "https://github.com/easonnie/ChaosNLI"
 VOTES = 100  # an item
@@ -29,26 +30,25 @@ VOTES = 100  # an item
 
 @dataclass(frozen=True)
 class Subset:
-    """One of the three files; ``keys`` are the classes as votes are counted by, in the order of ``label_count``."""
+    """One of the three files; ``keys`` are what votes are counted by, in the order of ``label_count``."""
 
     file: str
     items: int
     source: str  # what every item says of where it comes from
-    classes: tuple[str, ...] | tuple[int, ...]
     keys: tuple[str, ...]
     given: str  # the field that several items may share, and that no split may part
 
+    @property
+    def classes(self) -> tuple[Class, ...]:
+        from dissensus.votes.chaosnli import CLASSES  # with Polars, which arrays alone need not wait for
 
-_INFERENCE = ("entailment", "neutral", "contradiction")
+        return CLASSES[self.keys]
+
 
 PARTS = {
-    "chaosnli-snli": Subset(
-        "chaosNLI_v1.0/chaosNLI_snli.jsonl", 1_514, "snli_agree_3", _INFERENCE, ("e", "n", "c"), "premise"
-    ),
-    "chaosnli-mnli": Subset(
-        "chaosNLI_v1.0/chaosNLI_mnli_m.jsonl", 1_599, "mnli_agree_3", _INFERENCE, ("e", "n", "c"), "premise"
-    ),
-    "chaosnli-alpha": Subset("chaosNLI_v1.0/chaosNLI_alphanli.jsonl", 1_532, "abdnli_dev", (1, 2), ("1", "2"), "obs1"),
+    "chaosnli-snli": Subset("chaosNLI_v1.0/chaosNLI_snli.jsonl", 1_514, "snli_agree_3", ("e", "n", "c"), "premise"),
+    "chaosnli-mnli": Subset("chaosNLI_v1.0/chaosNLI_mnli_m.jsonl", 1_599, "mnli_agree_3", ("e", "n", "c"), "premise"),
+    "chaosnli-alpha": Subset("chaosNLI_v1.0/chaosNLI_alphanli.jsonl", 1_532, "abdnli_dev", ("1", "2"), "obs1"),
 }
 
 
@@ -156,7 +156,7 @@ def _check(entry: Entry, part: Subset) -> None:
         raise entry.error(
             f"'old_label' must be one of {', '.join(part.keys)}, but is {entry.values.get('old_label')!r}"
         )
-    if part.classes == _INFERENCE:
+    if part.given == "premise":
         old = entry.get("old_labels", list)
         if not old or any(vote not in part.classes for vote in old):
-            raise entry.error(f"'old_labels' must be votes for {', '.join(_INFERENCE)}, but is {old!r:.80}")
+            raise entry.error(f"'old_labels' must be votes for {', '.join(map(str, part.classes))}, but is {old!r:.80}")
