@@ -19,6 +19,7 @@ from dissensus.report.paper.beside import KINDS, read_beside
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.grid import to_csv
 from dissensus.report.paper.ledger import legend, sign
+from dissensus.report.paper.soft_labels.figures import ARMS, learning_curves
 from dissensus.report.paper.soft_labels.studies import coverage_curves, study_table
 from dissensus.report.paper.soft_labels.tables import abstract_table, enough_table, protocol_table
 
@@ -98,6 +99,16 @@ def test_risk_against_coverage_is_drawn_for_every_data_set(studied: list[Studied
     rows = [row for row in one.scores if (row.data, row.condition, row.checkpoint, row.tempered) == place]
     soft = [row.values["soft risk at 0.5"] for row in rows if row.method == "soft"]
     assert f"md-agreement, frozen: {sum(soft) / len(soft):.1%} with soft" in drawn.alt
+
+
+def test_the_legend_names_every_line_of_every_panel() -> None:
+    """The first panel may be of a data set of which only one method was run so far."""
+    first, second = list(PAPER.protocols)[:2]
+    cells = [Cell(first, "soft", "all", 1, 0), *(Cell(second, method, "all", 1, 0) for method in ARMS)]
+    rows = [{"cell": cell, "epoch": [0, 1], "soft_nll": [2.0, 1.0]} for cell in cells]
+    drawn = learning_curves(Evidence.from_rows(histories=rows), PAPER)
+    assert drawn is not None
+    assert sorted(text.get_text() for text in drawn.figure.legends[0].get_texts()) == sorted(ARMS)
 
 
 def test_the_page_has_every_study_and_every_deviation(

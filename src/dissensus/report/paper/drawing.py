@@ -135,10 +135,12 @@ def grid(ax: Axes) -> None:
     ax.grid(axis="y", color=HAIR, lw=0.5, alpha=0.7)
 
 
-def legend(figure: Figure, ax: Axes, *, published: bool = False) -> None:
-    """Above all axes: what those of ``ax`` have, each once, and what the hollow diamonds are."""
-    handles, names = ax.get_legend_handles_labels()
-    told = dict(zip(names, handles, strict=True))
+def legend(figure: Figure, *, published: bool = False) -> None:
+    """Above all axes: what any of them has, each once, and what the hollow diamonds are."""
+    told: dict[str, Any] = {}
+    for ax in figure.axes:  # where runs are still to be made, no panel need have everything
+        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
+            told.setdefault(name, handle)
     if published:
         lines = require("matplotlib.lines", extra="report")
         told[PUBLISHED] = lines.Line2D([], [], ls="", marker="D", ms=6.5, mfc="none", mec=INK, mew=1.3)

@@ -79,7 +79,7 @@ def sweep(evidence: Evidence, paper: Paper) -> Drawn | None:
             ax.set_xlabel("votes an item")
             ax.set_title(f"{title_of(metric)}, {protocol} protocol")
             grid(ax)
-    legend(figure, axes[0], published=True)
+    legend(figure, published=True)
     gains = [
         f"{k} votes: " + ", ".join(f"{m} {found['published', 'soft_nll', m, k].mean:.3f}" for m in SWEEP
                                    if ("published", "soft_nll", m, k) in found)
@@ -136,7 +136,7 @@ def _gain_figure(evidence: Evidence, name: str, part: str, words: str) -> Drawn 
                 ax.set_xlabel(f"{words} of the target")
             if column == 0:
                 ax.set_ylabel("soft NLL gained over soft (nats)")
-    legend(figure, axes[0])
+    legend(figure)
     ends = [
         f"{method} with {k} votes from {one.mean[0]:+.3f} to {one.mean[-1]:+.3f}"
         for (where, k, method), one in found.items()
@@ -197,7 +197,7 @@ def reliability(evidence: Evidence, paper: Paper) -> Drawn | None:
         ax.set_xlabel("probability of the predicted class")
         ax.grid(color=HAIR, lw=0.5, alpha=0.7)
     axes[0].set_ylabel("share of items where it is right")
-    legend(figure, axes[0])
+    legend(figure)
     return Drawn(
         figure,
         f"Smooth reliability diagrams with all votes. Smooth ECE: {'; '.join(said)}.",
@@ -226,7 +226,7 @@ def resampling(evidence: Evidence, paper: Paper) -> Drawn | None:
         grid(ax)
     for i, hold in enumerate(holds):
         draw_published(axes[0], i + BESIDE / 2, _published(paper, "figure4", "sls", "soft_nll", hold=hold))
-    legend(figure, axes[0], published=True)
+    legend(figure, published=True)
     said = "; ".join(f"{hold} epochs {told_mean(one)}" for hold, one in found.items() if one)
     return Drawn(
         figure,
@@ -256,7 +256,7 @@ def gradient_variance(evidence: Evidence, paper: Paper) -> Drawn | None:
     axes[1].set_title("Spearman with entropy")
     told = _published(paper, "figure7", "sls", "gradient_variance_entropy")
     draw_published(axes[1], BESIDE, told)
-    legend(figure, axes[0], published=True)
+    legend(figure, published=True)
     said = "; ".join(f"{method} {told_mean(one)}" for method, one in spearman.items() if one)
     return Drawn(
         figure,
@@ -302,7 +302,7 @@ def dynamics(evidence: Evidence, paper: Paper) -> Drawn | None:
     axes[1].set_xlim(-0.6, len(names) - 0.4)
     axes[1].set_title("Epochs that SLS is earlier")
     grid(axes[1])
-    legend(figure, axes[0], published=True)
+    legend(figure, published=True)
     return Drawn(
         figure,
         f"Learning curves of SLS and soft labels. Epochs that SLS is earlier at {'; at '.join(said)}.",
@@ -347,7 +347,7 @@ def _agreement(evidence: Evidence, paper: Paper, place: str, panels: Mapping[str
                 said.append(f"{title}, {method} {told_mean(found[title][method])}{_also(told)}")
         ax.set_title(title)
     axes[0].set_ylabel("between models of two seeds")
-    legend(figure, axes[0], published=True)
+    legend(figure, published=True)
     return Drawn(
         figure,
         f"{words}: {'; '.join(said)}.",
@@ -428,7 +428,7 @@ def barrier(evidence: Evidence, paper: Paper) -> Drawn | None:
     axes[2].set_ylim(bottom=0)
     axes[2].set_title("Height (hollow: reset)")
     grid(axes[2])
-    legend(figure, axes[0], published=True)
+    legend(figure, published=True)
     return Drawn(
         figure,
         f"Loss on the straight line between two models. Height of the barrier: {'; '.join(said)}{_also(told)}.",

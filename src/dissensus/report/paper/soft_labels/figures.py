@@ -41,7 +41,7 @@ def learning_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
         ax.set_xlabel("epoch")
         grid(ax)
     axes[0].set_ylabel("soft NLL")
-    legend(figure, axes[0])
+    legend(figure)
     return Drawn(
         figure,
         f"Soft NLL of the evaluation items by epoch, for {listed(list(ARMS))}. {'; '.join(ends)}.",
@@ -84,7 +84,7 @@ def votes_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
             if number == 0:
                 ax.set_title(title_of(metric))
             grid(ax)
-    legend(figure, axes[0])
+    legend(figure)
     by_votes = [
         f"{protocol}: KL with soft labels "
         + ", ".join(f"{found[protocol, 'kl', 'soft', k].mean:.3f} at {'100' if k == 'all' else k}" for k in votes

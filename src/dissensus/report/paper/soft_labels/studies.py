@@ -104,7 +104,7 @@ def coverage_curves(studied: Studied) -> Drawn | None:
         ax.set_xlabel("share of the items that are answered")
         grid(ax)
     axes[0].set_ylabel("answers that people contradict")
-    legend(figure, axes[0])
+    legend(figure)
     return Drawn(
         figure,
         "Share of the answers that a person, asked at random, contradicts, by the share of the items that a model "
