@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dissensus.experiment.chosen import Chosen
     from dissensus.experiment.claims import Ledger
     from dissensus.experiment.judgement import PaperJudgement
-    from dissensus.experiment.papers import Evidence, Paper
+    from dissensus.experiment.papers import Cell, Evidence, Paper
     from dissensus.experiment.reproduce import Reproduction, Several, Standing
     from dissensus.experiment.studies import Studied
     from dissensus.records import StoredRun
@@ -371,8 +371,8 @@ def _make_studies(
     from dissensus.experiment.signals import Terminated, ended_by_sigterm
     from dissensus.experiment.studies import FOLDER, SEEDS, carry_out
 
-    def runs() -> Iterable[StoredRun]:
-        return () if repeated is None else repeated.runs().values()
+    def runs() -> Mapping[Cell, StoredRun]:
+        return {} if repeated is None else repeated.runs()
 
     def say(line: str) -> None:
         if not quiet:

@@ -74,8 +74,10 @@ def test_the_studies_follow_from_their_scores(studied: list[Studied], tmp_path: 
 
 def test_every_seed_of_a_study_says_how_it_was_made(studied: list[Studied]) -> None:
     for one in studied:
-        seeds = [seed for how in one.made["made"] for seed in how["seeds"]]
-        assert sorted(seeds) == sorted({row.seed for row in one.scores}), one.name
+        rows = {(row.seed, f"{row.data}, {row.condition}") for row in one.scores}
+        told = [(seed, of) for seed, of in rows for how in one.made["made"]
+                if seed in how["seeds"] and of in how.get("of", [of])]  # fmt: skip
+        assert sorted(told) == sorted(rows), one.name  # each by one command
         assert all({"command", "dissensus", "commit", "machine"} <= how.keys() for how in one.made["made"])
 
 

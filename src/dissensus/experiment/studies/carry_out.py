@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from dissensus.base.errors import InputError
 from dissensus.base.words import listed, many
+from dissensus.experiment.papers import Cell
 from dissensus.experiment.studies.score import Score
 from dissensus.experiment.studies.study import SEEDS, Given, Study
 from dissensus.experiment.studies.together import Whole, together
@@ -34,7 +35,7 @@ def carry_out(
     command: str,
     seeds: Collection[int] = SEEDS,
     *,
-    runs: Callable[[], Iterable[StoredRun]] = tuple,
+    runs: Callable[[], Mapping[Cell, StoredRun]] = dict,
     encoder: str | None = None,
     width: int = 4,
     say: Say = lambda line: None,
@@ -66,7 +67,7 @@ class _Here:
 
     folder: str | os.PathLike[str]
     command: str
-    runs: Callable[[], Iterable[StoredRun]]
+    runs: Callable[[], Mapping[Cell, StoredRun]]
     encoder: str | None
     say: Say
     seeds: dict[str, list[int]]  # by study

@@ -14,11 +14,12 @@ plain; margins .01). Per data set and model:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from dissensus.evaluation import human_shares, plain_probs, tempered_probs
+from dissensus.experiment.papers import Cell, read_paper
 from dissensus.experiment.studies.finding import BEYOND_CLASS, Contrast, Finding, class_doubt, in_words
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
@@ -26,27 +27,30 @@ from dissensus.experiment.studies.trial import Making
 from dissensus.metrics import accuracy, excess_aurc, risk_coverage, soft_risk_coverage
 from dissensus.records import CHECKPOINTS, StoredRun
 
+PAPER = read_paper("soft-labels")
 COVERAGES = tuple(share / 10 for share in range(1, 11))
 JUDGED = ("soft_aurc", "aurc", "excess_aurc")
 
 
-def coverage(runs: Iterable[StoredRun]) -> list[Score]:
-    """The curves of runs that were given all votes, at ten coverages, with their areas."""
-    told = [run for run in runs if run.plan["votes"] == "all" and run.plan["hold"] == 1 and run.diverged is None]
-    rows = [row for run in told for row in _rows(run)]
+def coverage(runs: Mapping[Cell, StoredRun]) -> list[Score]:
+    """The curves of runs, at ten coverages, with their areas."""
+    rows = [row for cell, run in runs.items() if run.diverged is None for row in _rows(cell, run)]
     return sorted(rows, key=lambda row: (row.data, row.condition, row.method, row.seed))
 
 
 def make(given: Given) -> OneSeed:
-    """The runs of the paper that are in the store."""
-    by_seed: dict[int, list[StoredRun]] = {}
-    for run in given.runs():
-        by_seed.setdefault(run.plan["seeds"]["split"], []).append(run)
-    return lambda seed: [Making((), lambda said: coverage(by_seed.get(seed, [])))]
+    """Of the runs that are in the store, those of the paper's main table, whatever number of votes that means."""
+    main = [one for one in PAPER.experiments if one.name == "main"]
+    runs = {cell: run for cell, run in given.runs().items() if any(cell in one for one in main)}
+
+    def made(seed: int) -> list[Score]:
+        return coverage({cell: run for cell, run in runs.items() if cell.seed == seed})
+
+    return lambda seed: [Making((), lambda said: made(seed))]
 
 
-def _rows(run: StoredRun) -> Iterator[Score]:
-    plan, human, labels = run.plan, human_shares(run), run.predictions["labels"]
+def _rows(cell: Cell, run: StoredRun) -> Iterator[Score]:
+    human, labels = human_shares(run), run.predictions["labels"]
     for checkpoint in CHECKPOINTS:
         for tempered, probs_of in ((False, plain_probs), (True, tempered_probs)):
             probs = probs_of(run, checkpoint)
@@ -57,10 +61,10 @@ def _rows(run: StoredRun) -> Iterator[Score]:
             values |= {f"risk at {share:g}": curve.at(share) for share in COVERAGES}
             values |= {f"soft risk at {share:g}": soft.at(share) for share in COVERAGES}
             yield Score(
-                plan["data"]["name"],
-                plan["model"]["name"],
-                plan["method"],
-                plan["seeds"]["split"],
+                run.plan["data"]["name"],
+                PAPER.protocols[cell.protocol].model,  # and not the run's: in a small test all have one
+                cell.method,
+                cell.seed,
                 "votes",
                 checkpoint,
                 tempered,

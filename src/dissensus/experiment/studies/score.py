@@ -31,6 +31,11 @@ class Score:
     items: int
     values: Mapping[str, float]  # by metric
 
+    @property
+    def arm(self) -> tuple[str, str, str, int]:
+        """Which training it is of."""
+        return self.data, self.condition, self.method, self.seed
+
 
 class Scores:
     """Rows that can be asked for the numbers of one arm, seed by seed."""
@@ -62,8 +67,8 @@ class Scores:
 
 def joined(before: Sequence[Score], rows: Sequence[Score]) -> list[Score]:
     """Scores with new ones, which stand for those of the same arm and seed; data set by data set, seed by seed."""
-    new = {(row.data, row.condition, row.method, row.seed) for row in rows}
-    kept = [row for row in before if (row.data, row.condition, row.method, row.seed) not in new]
+    new = {row.arm for row in rows}
+    kept = [row for row in before if row.arm not in new]
     place = {data: number for number, data in enumerate(Scores([*before, *rows]).names("data"))}
     return sorted([*kept, *rows], key=lambda row: (place[row.data], row.seed))
 

@@ -7,7 +7,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import dissensus
 from dissensus.base.errors import StoreError
 from dissensus.base.files import written_whole
 from dissensus.experiment.about import commit
+from dissensus.experiment.papers import Cell
 from dissensus.experiment.studies.finding import VIEWS, Contrast, Finding, decide, write_findings
 from dissensus.experiment.studies.score import Score, Scores, joined, read_scores, write_scores
 from dissensus.experiment.studies.trial import Making
@@ -31,7 +32,7 @@ class Given:
     """What a study is made from: a model to train, or runs of the paper that are there."""
 
     model: str
-    runs: Callable[[], Iterable[StoredRun]] = tuple
+    runs: Callable[[], Mapping[Cell, StoredRun]] = dict
     encoder: str | None = None  # where it lies, if it is not the default
 
 
@@ -94,16 +95,22 @@ class Study:
     ) -> None:
         """Add scores to those that lie there, and say how they were made.
 
-        That comes first: killed in between, the seed counts as left, and is made again.
+        That comes first: killed in between, the seed counts as left, and is made again. Where runs are read, they may
+        be those of some data sets and models alone: what is known of the others stays, with how it was made.
         """
         path, here = self._scores(folder), Path(folder) / f"{self.name}-made.json"
-        how = {"command": command, "dissensus": dissensus.__version__, "commit": commit(), "machine": _machine()}
+        before = read_scores(path) if path.exists() else []
+        arms = {row.arm for row in rows}
+        stays = {(row.seed, _place(row)) for row in before if row.arm not in arms}
+        version = {"dissensus": dissensus.__version__, "commit": commit()}
+        how: dict[str, Any] = {"command": command, **version, "machine": _machine()}
         how |= {} if encoder is None else {"encoder": encoder}
-        makings = added((made_of(here) or {}).get("made", []), sorted({row.seed for row in rows}), how)
+        how |= {} if self.trains else {"of": sorted({_place(row) for row in rows})}
+        makings = added((made_of(here) or {}).get("made", []), sorted({row.seed for row in rows}), how, stays)
         content = {"study": self.name, "question": self.question, "made": makings}
         with written_whole(here) as part:
             part.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
-        write_scores(path, joined(read_scores(path) if path.exists() else [], rows))
+        write_scores(path, joined(before, rows))
 
     def read(self, folder: str | os.PathLike[str]) -> Studied | None:
         """What the scores in a folder say; None where there are none."""
@@ -163,18 +170,36 @@ def made_of(path: Path) -> dict[str, Any] | None:
         raise StoreError(f"{path} is damaged ({error}).") from None
 
 
-def added(made: Sequence[Mapping[str, Any]], seeds: Sequence[int], how: Mapping[str, Any]) -> list[dict[str, Any]]:
+def added(
+    made: Sequence[Mapping[str, Any]],
+    seeds: Sequence[int],
+    how: Mapping[str, Any],
+    stays: Collection[tuple[int, str]] = (),
+) -> list[dict[str, Any]]:
     """What was made how, with these seeds more; they may have been there, and were made again.
+
+    An older making keeps such a seed where a score that it made ``stays``: (seed, what it is of).
 
     >>> added([{"command": "old", "seeds": [0, 1]}], [1, 2], {"command": "new"})
     [{'command': 'old', 'seeds': [0]}, {'command': 'new', 'seeds': [1, 2]}]
     >>> added([{"command": "new", "seeds": [0]}], [1], {"command": "new"})
     [{'command': 'new', 'seeds': [0, 1]}]
+    >>> added([{"command": "old", "of": ["mine"], "seeds": [0, 1]}], [0, 1], {"command": "new"}, {(1, "mine")})
+    [{'command': 'old', 'of': ['mine'], 'seeds': [1]}, {'command': 'new', 'seeds': [0, 1]}]
     """
-    kept = [{**one, "seeds": [seed for seed in one["seeds"] if seed not in seeds]} for one in made]
-    alike = [seed for one in kept if one == {**how, "seeds": one["seeds"]} for seed in one["seeds"]]
+
+    def left(one: Mapping[str, Any]) -> list[int]:
+        known = {seed for seed, place in stays if place in one.get("of", [place])}
+        return [seed for seed in one["seeds"] if seed not in seeds or seed in known]
+
+    kept = [{**one, "seeds": left(one)} for one in made]
+    alike = {seed for one in kept if one == {**how, "seeds": one["seeds"]} for seed in one["seeds"]}
     others = [one for one in kept if one["seeds"] and one != {**how, "seeds": one["seeds"]}]
-    return [*others, {**how, "seeds": sorted([*alike, *seeds])}]
+    return [*others, {**how, "seeds": sorted(alike | set(seeds))}]
+
+
+def _place(row: Score) -> str:
+    return f"{row.data}, {row.condition}"
 
 
 def _machine() -> str:
