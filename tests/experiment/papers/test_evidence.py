@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import subprocess
 import sys
@@ -143,6 +144,18 @@ def test_where_none_diverged_no_column_says_so(evidence: Evidence, tmp_path: Pat
     path.write_text("\n".join([f"{head},why", *(f"{row}," for row in rows)]) + "\n")
     with pytest.raises(StoreError, match=r"its columns are .*why"):
         Evidence.read(tmp_path)
+
+
+def test_few_votes_that_count_as_all_are_written_as_few(evidence: Evidence, tmp_path: Path) -> None:
+    few = Evidence.from_rows(about={SOFT[2]: {"device": "cpu", "given": 5, "diverged": 3}})
+    both = evidence.joined(few)
+    both.write(tmp_path)
+    rows = list(csv.DictReader((tmp_path / "runs.csv").read_text().splitlines()))
+    assert [(row["votes"], row["counts_as"]) for row in rows if row["counts_as"]] == [("5", "all")]
+    assert list(rows[0])[-3:] == ["seconds", "counts_as", "diverged"]
+    read = Evidence.read(tmp_path)
+    assert told(read) == told(both)
+    assert SOFT[2] in read.runs.values()
 
 
 def test_rewriting_changes_no_byte(evidence: Evidence, tmp_path: Path) -> None:

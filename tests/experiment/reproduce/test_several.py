@@ -71,6 +71,10 @@ def test_all_votes_of_a_protocol_may_be_few(here: Several) -> None:
     assert here.plans[Cell(SMALL, "soft", "all", 1, 0)].votes == 5
     assert here.plans[Cell(SWEPT, "soft", "all", 1, 0)].votes == "all"
     assert here.plans[Cell(SWEPT, "soft", 2, 1, 0)].votes == 2
+    found = here.collect()
+    told = {cell: found.about[run].get("given") for run, cell in found.runs.items()}
+    assert {cell.protocol for cell, given in told.items() if given == 5} == {SMALL}
+    assert set(told.values()) == {None, 5}
 
 
 def test_tables_and_experiments_choose_trainings(here: Several) -> None:

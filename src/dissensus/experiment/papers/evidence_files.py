@@ -1,7 +1,8 @@
 """Evidence on disk: four small files, the same byte for byte whenever their content is.
 
 ================== =================================================================================================
-``runs.csv``       a row a training: what it was, where and how it was made, and whether it diverged
+``runs.csv``       a row a training: what it was, where and how it was made, and whether it diverged; ``votes`` is what
+                   an item was given, and ``counts_as`` says "all" where that is all that its protocol gives
 ``numbers.csv.gz`` a row a number: of one run, of a run and an outside set, or of two runs
 ``history.csv.gz`` a row an epoch of each run
 ``curves.csv.gz``  a row a point of each line that a figure draws
@@ -15,7 +16,7 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -30,6 +31,8 @@ from dissensus.records import Slice
 
 FILES = RUNS, NUMBERS, HISTORY, CURVES = "runs.csv", "numbers.csv.gz", "history.csv.gz", "curves.csv.gz"
 ABOUT = ("data", "model", "version", "commit", "torch", "device", "precision", "seconds")
+GIVEN = "given"  # of a run whose protocol gives few votes as all: how many
+COUNTS_AS = "counts_as"  # a column of runs, where there are such
 DIVERGED = "diverged"  # a last column of runs, where one did: in which epoch
 
 _CELL = ["protocol", "method", "votes", "hold", "seed", "reorder"]
@@ -42,12 +45,12 @@ Made = TypeVar("Made")
 def write(evidence: Evidence, folder: str | os.PathLike[str]) -> None:
     """All four files."""
     names = list(dict.fromkeys(name for columns in evidence.histories.values() for name in columns))
-    keys = [*ABOUT, *([DIVERGED] if evidence.diverged else [])]
-    about = {run: [_text(told.get(key)) for key in keys] for run, told in evidence.about.items()}
+    few = [COUNTS_AS] if any(GIVEN in told for told in evidence.about.values()) else []
+    keys = [*ABOUT, *few, *([DIVERGED] if evidence.diverged else [])]
     _write(
         Path(folder) / RUNS,
         ["run", *_CELL, *keys],
-        ([run, *map(str, vars(cell).values()), *about[run]] for run, cell in evidence.runs.items()),
+        ([run, *_training(cell, evidence.about[run], keys)] for run, cell in evidence.runs.items()),
     )
     _write(
         Path(folder) / NUMBERS,
@@ -93,11 +96,19 @@ def read(folder: str | os.PathLike[str]) -> Evidence:
         ) from None
 
 
+def _training(cell: Cell, about: Mapping[str, Any], keys: Iterable[str]) -> Iterator[str]:
+    told = {**about, COUNTS_AS: cell.votes} if GIVEN in about else about
+    yield from map(str, {**vars(cell), "votes": about.get(GIVEN, cell.votes)}.values())
+    yield from (_text(told.get(key)) for key in keys)
+
+
 def _trainings(head: Row, rows: Iterable[Row]) -> Iterator[tuple[str, tuple[Cell, dict[str, Any]]]]:
     keys = head[1 + len(_CELL) :]
     for run, protocol, method, votes, hold, seed, reorder, *about in rows:
-        shown: int | Literal["all"] = "all" if votes == "all" else int(votes)
         told: dict[str, Any] = {key: text for key, text in zip(keys, about, strict=True) if text}
+        if counts_as := told.pop(COUNTS_AS, ""):
+            told[GIVEN], votes = int(votes), counts_as
+        shown: int | Literal["all"] = "all" if votes == "all" else int(votes)
         for key, number in (("seconds", float), (DIVERGED, int)):
             if key in told:
                 told[key] = number(told[key])
@@ -180,7 +191,8 @@ def _read(path: Path, head: Row, made: Callable[[Row, Iterable[Row]], Iterable[M
         rows = csv.reader(text.splitlines())
         columns = next(rows)
         more = columns[len(head) :]
-        if columns[: len(head)] != head or (more and path.name != HISTORY and (path.name, more) != (RUNS, [DIVERGED])):
+        may = more if path.name == HISTORY else [COUNTS_AS, DIVERGED] if path.name == RUNS else []
+        if columns[: len(head)] != head or more != [name for name in may if name in more]:
             raise ValueError(f"its columns are {', '.join(columns)}")
         return list(made(columns, rows))
     except FileNotFoundError:

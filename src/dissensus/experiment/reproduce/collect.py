@@ -44,7 +44,7 @@ def collect(of: Reproduction) -> Evidence:
     found += [*across_seeds(runs), *_barriers(runs, of)]
     return Evidence(
         {run.name: cell for cell, run in runs.items()},
-        {run.name: about(run) for run in runs.values()},
+        {run.name: about(cell, run) for cell, run in runs.items()},
         [one for one in found if isinstance(one, RunNumber)],
         {
             run.name: {name: told for name, told in run.history.items() if name != LEFT_OUT}
@@ -55,8 +55,11 @@ def collect(of: Reproduction) -> Evidence:
     )
 
 
-def about(run: StoredRun) -> dict[str, Any]:
-    """Where and how a run was made; of the seconds, its share of a device that several runs used at once."""
+def about(cell: Cell, run: StoredRun) -> dict[str, Any]:
+    """Where and how a run was made; of the seconds, its share of a device that several runs used at once.
+
+    ``given`` is how many votes an item had, where its protocol gives so few as all.
+    """
     told, packages = run.about, run.about.get("packages", {})
     training, looking, _ = took(run)
     found = {
@@ -68,6 +71,7 @@ def about(run: StoredRun) -> dict[str, Any]:
         "device": told.get("device"),
         "precision": run.plan["recipe"].get("precision"),
         "seconds": round(training / told.get("width", 1) + looking, 3),
+        "given": run.plan["votes"] if run.plan["votes"] != cell.votes else None,
         "diverged": run.diverged,
     }
     return {name: value for name, value in found.items() if value is not None}  # as files have it

@@ -83,7 +83,7 @@ class Reproduction:
             return self.planned
         runs = self.runs()
         stored = Evidence(
-            {run.name: cell for cell, run in runs.items()}, {run.name: about(run) for run in runs.values()}
+            {run.name: cell for cell, run in runs.items()}, {run.name: about(cell, run) for cell, run in runs.items()}
         )
         return self.planned.joined(stored)
 

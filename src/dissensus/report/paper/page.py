@@ -153,7 +153,7 @@ def about_runs(told: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     for about in told:
         seconds += float(about.get("seconds") or 0.0)
         for field, value in about.items():
-            if field not in ("seconds", "diverged") and value not in (None, ""):
+            if field not in ("seconds", "given", "diverged") and value not in (None, ""):
                 seen.setdefault(field, Counter())[str(value)] += 1
     lines = {
         field: ", ".join(f"{value} ({count})" if len(values) > 1 else value for value, count in values.most_common(12))
