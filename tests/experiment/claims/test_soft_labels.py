@@ -12,6 +12,7 @@ import pytest
 from dissensus.base.errors import InputError
 from dissensus.experiment.claims import Ledger, answer, enough_by_set, judge_claims, parse_claims, read_claims
 from dissensus.experiment.claims.claim import Claims
+from dissensus.experiment.claims.soft_labels_answer import votes_sentence
 from dissensus.experiment.papers import Cell, Evidence, read_paper
 
 from .conftest import hash_of
@@ -211,7 +212,7 @@ def test_the_temperature_is_told_once() -> None:
 def test_how_many_votes_are_enough() -> None:
     found = {(name, method): several for name, method, several in enough_by_set(world())}
     assert set(found) == {(name, method) for name in SWEPT for method in ("soft", "sls", "multipass")}
-    assert {one.metric: one.votes for one in found[ALONE, "soft"]} == {
+    assert {one.metric: one.votes for one in found[ALONE, "soft"] if not one.added} == {
         "kl": 10,
         "js_distance": 10,
         "accuracy": 1,
@@ -221,6 +222,28 @@ def test_how_many_votes_are_enough() -> None:
     assert _enough(gap, "accuracy") == 50  # 25 fails, so nobody looks at what lies below
     few = enough_by_set(world(seeds=4))
     assert {one.votes for _, _, several in few for one in several} == {None}
+    assert {one.metric for one in found[ALONE, "soft"] if one.added} == {"entropy_correlation_pearson", "ece"}
+    assert not any(one.barred for several in found.values() for one in several)
+
+
+def test_votes_of_a_model_that_has_learned_nothing_are_told_and_barred() -> None:
+    lost = world(changed(kl=lambda kl, cell: kl + 0.3 * (cell.protocol == ALONE)))
+    barred = {name: {one.barred for one in several} for name, _, several in enough_by_set(lost)}
+    assert barred == {ALONE: {True}, **{name: {False} for name in SWEPT[1:]}}
+
+
+def test_a_sweep_that_is_not_made_takes_nothing_from_the_others() -> None:
+    """Of a model that was run with all votes only, or with some of the few, nothing is said; the answer stands."""
+    later = "chaosnli-snli-fine-tuned"
+    whole, both = world(), world(protocols=(*SWEPT, later))
+    told = votes_sentence(whole)
+    begun = {run for run, cell in both.runs.items() if cell.protocol != later or cell.votes in ("all", 50)}
+    full = {run for run in begun if both.runs[run].protocol != later or both.runs[run].votes == "all"}
+    for runs, sets in ((full, set(SWEPT)), (begun, {*SWEPT, later})):
+        part = both.only(runs)
+        assert votes_sentence(part) == told
+        assert {name for name, _, _ in enough_by_set(part)} == sets
+    assert later in votes_sentence(both)
 
 
 @pytest.mark.parametrize(("diverged", "votes"), [(1, 10), (2, None)])

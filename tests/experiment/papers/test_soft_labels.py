@@ -40,7 +40,9 @@ def test_its_trainings() -> None:
     assert all(set(one.methods) == methods and one.seeds == tuple(range(10)) for one in main)
     swept = [one for one in PAPER.experiments if one.name == "votes"]
     assert {one.votes for one in swept} == {(1, 2, 5, 10, 25, 50, "all")}
-    assert len(PAPER.cells()) == 14 * 50 + 3 * 3 * 6 * 10  # with all votes the sweep has the runs of the main table
+    parts = {f"chaosnli-{part}-{model}" for part in ("snli", "mnli", "alpha") for model in ("frozen", "fine-tuned")}
+    assert {one.protocol for one in swept} == parts
+    assert len(PAPER.cells()) == 14 * 50 + 6 * 3 * 6 * 10  # with all votes the sweep has the runs of the main table
     assert Cell("hs-brexit-frozen", "soft", "all", 1, 9) in PAPER.cells("hs-brexit-frozen")
 
 

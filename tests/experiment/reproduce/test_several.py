@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import filecmp
 import json
 import shlex
@@ -104,7 +105,12 @@ def test_the_page_has_every_part(smoked: Path) -> None:
     for word in ("smoke test", "figure1.png", "figure2.png", f"table1-{SWEPT}", "human ceiling", "class shares"):
         assert word in page, word
     assert "<b>56</b> of 56 runs, 2 data sets and models" in page
-    assert (smoked / "tables" / f"table1-{SMALL}.csv").read_text("utf-8").count("\n") == 1 + 5 * 3 * 8
+    rows = list(csv.DictReader((smoked / "tables" / f"table1-{SMALL}.csv").read_text("utf-8").splitlines()))
+    assert sum(row["kind"] == "method" for row in rows) == 5 * 3 * 8
+    people = {row["method"]: float(row["mean"]) for row in rows if (row["kind"], row["metric"]) == ("yardstick", "kl")}
+    assert 0 < people["human ceiling"] < people["class shares"] < people["uniform"]
+    frequent = [row["metric"] for row in rows if row["method"] == "most frequent class"]
+    assert frequent == ["accuracy"]
 
 
 def test_everything_is_rebuilt_from_results_alone(smoked: Path, tmp_path: Path) -> None:

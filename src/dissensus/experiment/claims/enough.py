@@ -26,6 +26,8 @@ class Enough:
     margin: float
     votes: int | str | None
     p: dict[int, float]  # of the numbers of votes that were tested: that it is not worse by the margin
+    barred: bool = False  # whether the model has learned too little for that to count
+    added: bool = False  # whether the margin was set when results had been seen
 
 
 def votes_enough(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from dissensus.base.words import listed, many
 from dissensus.experiment.claims.claim import metric_title, read_claims
@@ -13,6 +14,7 @@ from dissensus.experiment.claims.guard import lead
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Ledger, Row
 from dissensus.experiment.papers import Evidence, Experiment, read_paper
 
+BESIDE = {"entropy_correlation_pearson": 0.05, "ece": 0.02}  # more metrics, with margins that came after the results
 MEANS = ("mean-paper", "mean-fine-tuned", "mean-frozen")  # the first that was run is spoken of
 
 
@@ -122,38 +124,61 @@ def _few(rows: Sequence[Row]) -> str:
 
 
 def swept() -> list[Experiment]:
-    """The paper's sweep over numbers of votes: the same on each of its data sets."""
+    """The paper's sweep over numbers of votes: the same on each of its data sets, and with each model."""
     return [one for one in read_paper("soft-labels").experiments if one.name == "votes"]
 
 
-def enough_of(evidence: Evidence, method: str, protocols: Sequence[str]) -> list[Enough]:
+def enough_of(
+    evidence: Evidence, method: str, protocols: Sequence[str], margins: Mapping[str, float] | None = None
+) -> list[Enough]:
     """By metric, how many votes are enough with a method, on average over these protocols."""
     numbers = [votes for votes in swept()[0].votes if votes != "all"]
-    margins = read_claims("soft-labels").enough.items()
+    margins = read_claims("soft-labels").enough if margins is None else margins
     return [
         votes_enough(evidence, metric, margin, protocols=protocols, method=method, votes=numbers)
-        for metric, margin in margins
+        for metric, margin in margins.items()
     ]
 
 
 def learned(evidence: Evidence) -> list[str]:
-    """The protocols of the sweep whose model has learned enough to tell how many votes it needs."""
-    guard = read_claims("soft-labels")["A6"].guard
-    assert guard is not None
-    leads = {one.protocol: lead(guard, one.protocol, "best", evidence) for one in swept()}
-    return [name for name, value in leads.items() if value is not None and value >= guard.by]
+    """The protocols whose sweep is made, and whose model has learned enough to tell how many votes it needs."""
+    return [name for name in _made(evidence) if _learned(evidence, name)]
 
 
 def left_out(evidence: Evidence) -> list[str]:
-    """The protocols of the sweep that were run, and whose model has not."""
-    run, kept = {cell.protocol for cell in evidence.runs.values()}, learned(evidence)
-    return [one.protocol for one in swept() if one.protocol in run and one.protocol not in kept]
+    """The protocols whose sweep is made, and whose model has not."""
+    return [name for name in _made(evidence) if not _learned(evidence, name)]
+
+
+def _made(evidence: Evidence) -> list[str]:
+    """The protocols of which every training of the sweep is there."""
+    runs = set(evidence.runs.values())
+    return [one.protocol for one in swept() if runs.issuperset(one.cells())]
+
+
+def _learned(evidence: Evidence, protocol: str) -> bool:
+    guard = read_claims("soft-labels")["A6"].guard
+    assert guard is not None
+    value = lead(guard, protocol, "best", evidence)
+    return value is not None and value >= guard.by
 
 
 def enough_by_set(evidence: Evidence) -> list[tuple[str, str, list[Enough]]]:
-    """For each data set of the sweep whose model has learned enough, by method, how many votes are enough."""
-    methods = swept()[0].methods
-    return [(name, method, enough_of(evidence, method, [name])) for name in learned(evidence) for method in methods]
+    """For each protocol of which runs with few votes are there, by method, how many are enough.
+
+    Also where the model has learned too little, and by metrics that the answer does without; both are marked.
+    """
+    few = {cell.protocol for cell in evidence.runs.values() if cell.votes != "all"}
+    return [
+        (name, method, [replace(one, barred=not _learned(evidence, name)) for one in _all_of(evidence, method, name)])
+        for name in (one.protocol for one in swept() if one.protocol in few)
+        for method in swept()[0].methods
+    ]
+
+
+def _all_of(evidence: Evidence, method: str, protocol: str) -> list[Enough]:
+    beside = enough_of(evidence, method, [protocol], BESIDE)
+    return [*enough_of(evidence, method, [protocol]), *(replace(one, added=True) for one in beside)]
 
 
 def votes_sentence(evidence: Evidence, method: str = "soft") -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ARMS = ("majority", "label-smoothing", "soft", "sls", "multipass")
 SWEPT = ("soft", "sls", "multipass")
-METRICS = ("kl", "js_distance", "accuracy", "entropy_correlation")
+METRICS = ("kl", "js_distance", "accuracy", "entropy_correlation", "entropy_correlation_pearson", "ece")
 
 
 def learning_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
@@ -64,7 +64,7 @@ def votes_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
     rows = [one.protocol for one in swept if any(key[0] == one.protocol and key[3] != "all" for key in found)]
     if not rows:
         return None
-    figure, axes = sheet(len(METRICS), 12.0, 2.7 * len(rows) + 0.4, len(rows))
+    figure, axes = sheet(len(METRICS), 15.6, 2.7 * len(rows) + 0.4, len(rows))
     for number, protocol in enumerate(rows):
         for column, metric in enumerate(METRICS):
             ax = axes[len(METRICS) * number + column]
@@ -96,5 +96,6 @@ def votes_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
         f"{listed([title_of(metric) for metric in METRICS])} of {listed(list(SWEPT))} by the number of votes an item. "
         f"{'; '.join(by_votes)}.",
         "Means over seeds with 95 % intervals; evaluation is always by all hundred votes. Dotted: the class shares, "
-        "said of every item. With one vote an item all three deliver the same labels.",
+        "said of every item. With one vote an item all three deliver the same labels. Which of these models have "
+        "learned too little for a verdict is in the table below.",
     )

@@ -19,7 +19,7 @@ from dissensus.report.paper.page import about_runs, pictures
 from dissensus.report.paper.soft_labels.figures import learning_curves, votes_curves
 from dissensus.report.paper.soft_labels.studies import FIGURES as STUDY_FIGURES
 from dissensus.report.paper.soft_labels.studies import study_table
-from dissensus.report.paper.soft_labels.tables import abstract_table, enough_table, protocol_table
+from dissensus.report.paper.soft_labels.tables import abstract_table, by_votes_table, enough_table, protocol_table
 
 if TYPE_CHECKING:
     from dissensus.experiment.claims import Enough, Ledger
@@ -67,7 +67,8 @@ def write_soft_labels_page(
     tables = {name: protocol_table(evidence, paper, name) for name in planned if made[name].done}
     abstract = abstract_table(evidence, paper)
     votes = enough_table(enough, paper.places["table2"], str(coverage(evidence, paper, "table2", None)))
-    for grid in (*tables.values(), abstract, votes):
+    by_votes = by_votes_table(evidence, paper)
+    for grid in (*tables.values(), abstract, votes, by_votes):
         files[f"tables/{grid.name}.csv"] = grid.csv().encode()
     files["tables/deviations.csv"] = to_csv([vars(one) for one in beside.deviations]).encode()
     files["ledger.csv"] = ledger.to_csv().encode()
@@ -90,6 +91,7 @@ def write_soft_labels_page(
         "tables": tables,
         "abstract": abstract,
         "enough": votes,
+        "by_votes": by_votes,
         "figures": figures,
         "studies": [_study(one, files) for one in studies],
         "deviations": by_kind(beside),

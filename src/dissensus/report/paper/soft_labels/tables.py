@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dissensus.metrics import METRICS
 from dissensus.report.paper.coverage import coverage
-from dissensus.report.paper.grid import Grid, Line, box, filled, record, title_of
+from dissensus.report.paper.grid import Grid, Line, box, filled, record, title_of, votes_in_words
 from dissensus.report.paper.measured import BySeed, Sought, measured
 from dissensus.report.tables import Box, number
 
@@ -29,6 +30,7 @@ COLUMNS = (
     ("ece", "all"),
     ("entropy_gap", "disputed"),
 )
+BY_VOTES = tuple(metric for metric, part in COLUMNS if part == "all")
 READINGS: Mapping[str, dict[str, Any]] = {
     "best epoch": {},
     "best epoch, with a temperature": {"tempered": True},
@@ -60,9 +62,10 @@ def protocol_table(evidence: Evidence, paper: Paper, protocol: str) -> Grid:
                 for metric, part in COLUMNS
             ]
             lines.append(Line(method, said, tuple(box(one, DIGITS) for one in found)))
-            for (metric, part), one in zip(COLUMNS, found, strict=True):
-                records.append(record(one, protocol=protocol, method=method, reading=said, metric=metric, slice=part))
-    lines += list(_yardsticks(evidence, protocol))
+            records += _records(found, protocol=protocol, method=method, reading=said, kind="method")
+    for name, words, found in _yardsticks(evidence, protocol):
+        lines.append(Line(name, words, tuple(box(one, DIGITS) for one in found), "published"))
+        records += _records(found, protocol=protocol, method=name, reading=words, kind="yardstick")
     made = coverage(evidence, paper, "table1", protocol)
     return Grid(
         f"table1-{protocol}",
@@ -75,19 +78,24 @@ def protocol_table(evidence: Evidence, paper: Paper, protocol: str) -> Grid:
     )
 
 
-def _yardsticks(evidence: Evidence, protocol: str) -> Iterator[Line]:
+def _records(found: Sequence[BySeed], *, kind: str, **whose: str) -> Iterator[dict[str, Any]]:
+    """A row a column; of yardsticks, which do not have them all, those that are there."""
+    for (metric, part), one in zip(COLUMNS, found, strict=True):
+        if one or kind == "method":
+            yield {**record(one, **whose, metric=metric, slice=part), "kind": kind}
+
+
+def _yardsticks(evidence: Evidence, protocol: str) -> Iterator[tuple[str, str, list[BySeed]]]:
+    """What people, guesses and the most frequent class score, in the columns of the table."""
     for name, (other, words) in YARDSTICKS.items():
-        boxes = [
-            box(measured(evidence, Sought(metric, "soft", protocol=protocol, outside=other)), DIGITS)
-            if part == "all"
-            else Box()
+        found = [
+            measured(evidence, Sought(metric, "soft", slice=part, protocol=protocol, outside=other))
             for metric, part in COLUMNS
         ]
-        if any(one.text != "–" for one in boxes):
-            yield Line(name, words, tuple(boxes), "published")
-    frequent = measured(evidence, Sought("majority_class", "soft", protocol=protocol))
-    if frequent:
-        yield Line("most frequent class", "of the evaluation items", (box(frequent, DIGITS), *[Box()] * 7), "published")
+        if any(found):
+            yield name, words, found
+    if frequent := measured(evidence, Sought("majority_class", "soft", protocol=protocol)):
+        yield "most frequent class", "of the evaluation items", [frequent, *[BySeed({})] * (len(COLUMNS) - 1)]
 
 
 def abstract_table(evidence: Evidence, paper: Paper) -> Grid:
@@ -152,36 +160,74 @@ def _percent(share: float) -> str:
 
 def enough_table(found: Sequence[tuple[str, str, Sequence[Enough]]], title: str, missing: str) -> Grid:
     """Data set by data set and method by method, how many votes are enough, a column a metric."""
-    head = (
-        "",
-        "",
-        *(f"{title_of(one.metric)} within {one.margin:g}" for _, _, several in found[:1] for one in several),
-    )
-    lines, records = [], []
-    for name, method, several in found:
-        lines.append(Line(name, method, tuple(Box("–" if one.votes is None else _votes(one.votes)) for one in several)))
-        for one in several:
-            tests = "; ".join(f"{votes}: {p:.3g}" for votes, p in one.p.items())
-            records.append(
-                {
-                    "data": name,
-                    "method": method,
-                    "metric": one.metric,
-                    "margin": one.margin,
-                    "votes": one.votes,
-                    "p": tests,
-                }
-            )
-    measured_any = any(one.votes is not None for _, _, several in found for one in several)
-    notes = (
+    head = ("", "", *(_head(one) for _, _, several in found[:1] for one in several))
+    lines = [Line(name, method, tuple(map(_enough, several))) for name, method, several in found]
+    records = [
+        {
+            "data": name,
+            "method": method,
+            "metric": one.metric,
+            "margin": one.margin,
+            "votes": one.votes,
+            "p": "; ".join(f"{votes}: {p:.3g}" for votes, p in one.p.items()),
+            "barred": int(one.barred),
+            "margin_added": int(one.added),
+        }
+        for name, method, several in found
+        for one in several
+    ]
+    notes = [
         "The fewest votes an item from which on more of them, up to all hundred, make no difference that counts: not "
         "worse than with all votes by the margin (one-sided paired t-test over seeds, 5 %), tested from 50 votes "
-        "downwards until one fails. Without data sets on which the model hardly beats the class shares.",
-    )
-    if not measured_any:
-        return Grid("table2", title, head, (), tuple(records), notes, missing)
-    return Grid("table2", title, head, tuple(lines), tuple(records), notes)
+        "downwards until one fails."
+    ]
+    if any(one.barred for _, _, several in found for one in several):
+        notes.append(
+            "In brackets: the model hardly beats the shares of the classes (by less than .025 of KL). Few votes are "
+            "enough there because more cannot help; no answer counts that."
+        )
+    if any(one.added for _, _, several in found for one in several):
+        notes.append("† The margin was set when results had been seen; no answer counts these.")
+    if not any(one.votes is not None for _, _, several in found for one in several):
+        return Grid("table2", title, head, (), tuple(records), tuple(notes), missing)
+    return Grid("table2", title, head, tuple(lines), tuple(records), tuple(notes))
+
+
+def _head(one: Enough) -> str:
+    return f"{title_of(one.metric)} within {one.margin:g}{' †' if one.added else ''}"
+
+
+def _enough(one: Enough) -> Box:
+    if one.votes is None:
+        return Box()
+    return Box(f"({_votes(one.votes)})" if one.barred else _votes(one.votes))
 
 
 def _votes(votes: int | str) -> str:
     return "more than 50" if votes == "all" else str(votes)
+
+
+def by_votes_table(evidence: Evidence, paper: Paper) -> Grid:
+    """The numbers of the sweep over votes: a line a method and number of votes, a column a metric."""
+    few = {cell.protocol for cell in evidence.runs.values() if cell.votes != "all"}
+    lines, records = [], []
+    for one in (one for one in paper.experiments if one.name == "votes" and one.protocol in few):
+        for method, votes, (said, reading) in product(one.methods, one.votes, READINGS.items()):
+            found = {
+                metric: measured(evidence, Sought(metric, method, votes, protocol=one.protocol).read(**reading))
+                for metric in BY_VOTES
+            }
+            whose = {"protocol": one.protocol, "method": method, "votes": votes, "reading": said}
+            records += [record(told, **whose, metric=metric) for metric, told in found.items()]
+            if not reading:
+                boxes = tuple(box(told, DIGITS) for told in found.values())
+                lines.append(Line(one.protocol, f"{method}, {votes_in_words(votes)}", boxes))
+    return Grid(
+        "by-votes",
+        "Every metric by the number of votes an item",
+        ("", "", *map(title_of, BY_VOTES)),
+        tuple(lines) if filled(lines) else (),
+        tuple(records),
+        ("Means over seeds with 95 % intervals, at the best epoch; the file has the other readings, too.",),
+        "" if filled(lines) else str(coverage(evidence, paper, "table2", None)),
+    )
