@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import huggingface_hub
 import numpy as np
 import pytest
 
@@ -218,6 +219,34 @@ def test_a_model_that_is_a_place_is_fine_tuned(texts_source: dict[str, str], tin
     assert (asked.model.name, asked.model.encoder, asked.data.encoder) == ("frozen", None, "owner/name")
 
 
+def test_a_model_on_the_hub_may_be_called_by_its_name_alone(
+    texts_source: dict[str, str], tiny_encoder: Path, source: Source, data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = {name: path for name, path in texts_source.items() if name != "encoder"}
+    asked = Comparison(data=named, model={"name": "roberta-base"}, methods=["soft"], seeds=1)
+    assert asked.model is not None
+    assert (asked.model.name, asked.data.encoder) == ("fine-tuned", "roberta-base")
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda name, **options: str(tiny_encoder))
+    (plan,) = asked.plans(asked.data.load())
+    assert (plan.model.name, plan.model.encoder) == ("fine-tuned", "roberta-base")
+    images = Comparison(data=source.model_dump(exclude_defaults=True), model={"name": "roberta-base"})
+    with pytest.raises(PlanError, match="roberta-base is no model of features, which the inputs are"):
+        images.plans(data)
+
+
+def test_without_a_network_it_is_named_with_what_to_do(
+    texts_source: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def snapshot_download(name: str, **options: object) -> str:
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    asked = Comparison(data=texts_source, model={"name": "roberta-base"})
+    with pytest.raises(PlanError, match="'roberta-base' is no folder here, and could not be had") as told:
+        asked.plans(asked.data.load())
+    assert "Download it where there is a network and give its folder" in str(told.value)
+
+
 def test_a_folder_that_is_called_like_a_model_is_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mlp").mkdir()
@@ -225,6 +254,9 @@ def test_a_folder_that_is_called_like_a_model_is_the_model(tmp_path: Path, monke
     assert not is_place("mlp")
     assert is_place("./mlp")
     assert is_place("mine")
+    assert is_place("roberta-base")
+    assert not is_place("my bert")
+    assert not is_place("finetuned")  # more likely misspelt
     assert not is_place(None)
 
 

@@ -89,7 +89,7 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model",
-        metavar="NAME|FOLDER|OWNER/NAME",
+        metavar="NAME|FOLDER|HUB-NAME",
         help="small-cnn, mlp, resnet18; for texts frozen, fine-tuned, or a Hugging Face model to fine-tune, by its "
         "folder or hub name. By default that of the data's papers, or by the inputs.",
     ),

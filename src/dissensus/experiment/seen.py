@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,9 +36,10 @@ def model_part(name: str, options: Mapping[str, Any], data: Dataset, encoder: st
 
     known, others = (TEXT_MODELS, MODELS) if data.texts else (MODELS, TEXT_MODELS)
     if name in others:
-        raise InputError(f"{name} is no model of {data.kind}, which the inputs are. Choose one of: {', '.join(known)}")
+        named = name if data.texts else encoder or name  # of a model on the hub, the name that was given
+        raise InputError(f"{named} is no model of {data.kind}, which the inputs are. Choose one of: {', '.join(known)}")
     if name not in known:
-        places = "; or give the folder of a Hugging Face model, or its name with its owner's: owner/name"
+        places = f"; or give the folder of a Hugging Face model, or its name: --model fine-tuned --encoder {name}"
         raise InputError(unknown("model", name, known) + (places if data.texts else ""))
     if not data.texts:
         if encoder is not None:
@@ -48,19 +50,20 @@ def model_part(name: str, options: Mapping[str, Any], data: Dataset, encoder: st
 
 
 def is_place(name: Any) -> bool:
-    """Whether the name of a model says where one lies: a path, a name on the hub with its owner, a folder that is here.
+    """Whether the name of a model says where one lies: a path, a folder that is here, or a name on the hub.
 
-    >>> is_place("./encoder"), is_place("owner/encoder"), is_place("mlp")
-    (True, True, False)
+    A name that is like one of ours is none: it is more likely misspelt.
+
+    >>> is_place("./encoder"), is_place("owner/encoder"), is_place("roberta-base"), is_place("mlp"), is_place("frozn")
+    (True, True, True, False, False)
     """
     if not isinstance(name, str) or "/" in name or os.sep in name:
         return isinstance(name, str)
-    if not Path(name).is_dir():
-        return False
     from dissensus.models import MODELS
-    from dissensus.models.text import TEXT_MODELS
+    from dissensus.models.text import TEXT_MODELS, is_hub_name
 
-    return name not in MODELS and name not in TEXT_MODELS
+    ours = [*MODELS, *TEXT_MODELS]
+    return name not in ours and (Path(name).is_dir() or (is_hub_name(name) and not get_close_matches(name, ours)))
 
 
 def seen(model: ModelPart, data: Dataset, encoder: str | None = None) -> Dataset:

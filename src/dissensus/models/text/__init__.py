@@ -5,7 +5,7 @@ An :class:`Encoder` is a folder as Hugging Face writes it, found by its path or 
 
 from __future__ import annotations
 
-from dissensus.models.text.encoder import Encoder, find_encoder
+from dissensus.models.text.encoder import Encoder, find_encoder, is_hub_name
 from dissensus.models.text.fine_tuned import FineTuned, FineTuning
 from dissensus.models.text.frozen import Frozen
 from dissensus.models.text.sentences import sentence_features
@@ -20,6 +20,7 @@ __all__ = [
     "FineTuning",
     "Frozen",
     "find_encoder",
+    "is_hub_name",
     "sentence_features",
     "tokens",
 ]

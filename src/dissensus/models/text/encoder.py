@@ -105,12 +105,21 @@ def find_encoder(given: str | os.PathLike[str] | None = None) -> Encoder:
     path = Path(given).expanduser()
     if path.is_dir():
         return _whole(Encoder(path.resolve().name, path))
-    if not re.fullmatch(r"\w[\w.-]*(/[\w.-]+)?", str(given)):
+    if not is_hub_name(str(given)):
         raise InputError(
             f"there is no folder {given}; the folder of a text encoder was expected, with config.json, "
             "model.safetensors and its tokenizer, as save_pretrained of Hugging Face writes it."
         )
     return _whole(Encoder(str(given), _from_hub(str(given))))
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether a model on the hub can be called so: by its owner and name, or, if it is one of the oldest, by its name.
+
+    >>> is_hub_name("owner/bert"), is_hub_name("roberta-base"), is_hub_name("./bert"), is_hub_name("my bert")
+    (True, True, False, False)
+    """
+    return re.fullmatch(r"\w[\w.-]*(/[\w.-]+)?", name) is not None
 
 
 def _packaged() -> Encoder:
