@@ -89,8 +89,62 @@ def test_a_bad_size(folder, size):
 
 def test_two_files_of_one_name(folder):
     Image.fromarray(colour(10)).save(folder / "a.bmp")
-    with pytest.raises(InputError, match="id 'a' occurs more than once"):
+    with pytest.raises(InputError, match=r"^id 'a' is that of a.bmp and a.png in .* ids as paths, such as 'a.bmp'"):
         own_data(votes_on(NAMES), folder)
+    assert len(own_data(votes_on(["a.bmp", "b.png", "c.png"]), folder)) == 3
+
+
+@pytest.fixture
+def nested(tmp_path):
+    """Four images: pictures/a, pictures/cats/a, pictures/cats/b and pictures/eels/old/c."""
+    folder = tmp_path / "pictures"
+    for value, name in enumerate(["a", "cats/a", "cats/b", "eels/old/c"]):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(colour(10 * value)).save(folder / f"{name}.png")
+    (folder / ".thumbnails").mkdir()
+    Image.fromarray(colour(99)).save(folder / ".thumbnails" / "b.png")
+    return folder
+
+
+@pytest.mark.parametrize("ending", ["", ".png"])
+@pytest.mark.parametrize("above", ["", "pictures/", "{}/pictures/"])
+def test_images_in_folders_inside_are_known_by_their_paths(nested, above, ending):
+    above = above.format(nested.parent)
+    paths = [f"{above}{name}{ending}" for name in ("eels/old/c", "a", "cats/a")]
+    data = own_data(votes_on(paths), nested)
+    assert data.inputs[:, 0, 3, 3].tolist() == [30, 0, 10]
+    assert data.votes.notes == (f"Inputs without votes are left out: 1 of 4 (first: '{above}cats/b{ending}').",)
+
+
+@pytest.mark.parametrize("ending", ["", ".png"])
+def test_a_name_alone_is_enough_where_one_file_has_it(nested, ending):
+    (nested / "a.png").unlink()
+    data = own_data(votes_on([f"{name}{ending}" for name in "cab"]), nested)
+    assert data.inputs[:, 0, 3, 3].tolist() == [30, 10, 20]
+
+
+def test_a_name_that_two_files_have_is_refused(nested):
+    with pytest.raises(InputError, match=r"^id 'a' is that of a.png and cats/a.png in .*pictures\. Write ids as paths"):
+        own_data(votes_on(["a", "b", "c"]), nested)
+
+
+def test_a_path_goes_before_a_name(nested):
+    for name in "bc":
+        Image.fromarray(colour(50)).save(nested / f"{name}.png")
+    data = own_data(votes_on(["a", "b", "c"]), nested)  # and not those of the same names in the folders inside
+    assert data.inputs[:, 0, 3, 3].tolist() == [0, 50, 50]
+    (nested / "b.png").unlink()
+    with pytest.raises(
+        InputError, match=r"^item 'b' has votes but no input .* \('cats/a', 'cats/b', .*\) have no votes"
+    ):
+        own_data(votes_on(["a", "b", "c"]), nested)
+
+
+def test_folders_that_are_links_are_searched(nested, tmp_path):
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "inside").symlink_to(nested / "cats")
+    votes = Votes.from_counts([[2, 1], [0, 3]], items=["inside/b", "inside/a"])
+    assert own_data(votes, tmp_path / "linked").inputs[:, 0, 3, 3].tolist() == [20, 10]
 
 
 def test_missing_and_spare_files(folder):
@@ -101,7 +155,7 @@ def test_missing_and_spare_files(folder):
 
 def test_a_folder_without_images(tmp_path):
     (tmp_path / "cats").mkdir()
-    with pytest.raises(InputError, match=r"holds no images .* Folders inside of it are not searched"):
+    with pytest.raises(InputError, match=r"holds no images .* and neither do the folders inside of it"):
         own_data(votes_on(NAMES), tmp_path)
 
 

@@ -132,7 +132,7 @@ def test_texts_without_votes_are_left_out_and_told(tmp_path):
     votes = Votes.from_counts([[1, 0], [0, 1]], items=["a", "b"])
     data = own_data(votes, texts=write(tmp_path / "texts.csv", ROWS))
     assert data.inputs.first == (" First ", "Second, one.")
-    assert data.votes.notes[-1] == "Texts without votes are left out: 1 of 3 (first: 'c')."
+    assert data.votes.notes[0] == "Texts without votes are left out: 1 of 3 (first: 'c')."
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,10 @@ def predict(
     inputs: Annotated[
         str | None,
         typer.Option(
-            "--inputs", metavar="FILE|FOLDER", help="New items: features (.npy, .npz, .csv, ...) or images, as trained."
+            "--inputs",
+            metavar="FILE|FOLDER",
+            help="New items: features (.npy, .npz, .csv, ...) or images, as trained; those of a folder are told by "
+            "their paths in it.",
         ),
     ] = None,
     texts: Annotated[
@@ -226,7 +229,7 @@ def _items(given: Mapping[str, str | None], option: Sequence[str] | None, run: S
     if flag == "--data":
         loaded = load(place, **settings)
         return [str(item) for item in loaded.votes.items.tolist()], loaded.inputs
-    known = [key for key in signature(own_items).parameters if key not in ("inputs", "texts", "endings")]
+    known = [key for key in signature(own_items).parameters if key not in ("inputs", "texts")]
     if wrong := [key for key in settings if key not in known]:
         raise InputError(unknown("option of new items", wrong[0], known))
     if flag == "--texts":

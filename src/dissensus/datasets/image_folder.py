@@ -1,8 +1,11 @@
-"""A folder of images: one file an item, known by its name."""
+"""A folder of images: one file an item, known by its path or name."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import os
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +19,69 @@ _GREY = ("1", "L")
 _PLAIN = (*_GREY, "P", "RGB", "RGBA", "LA")  # eight bits a channel; others would be clipped on the way to RGB
 
 
-def image_files(folder: Path, wanted: Collection[str]) -> tuple[list[str], list[Path]]:
-    """The images in a folder and their ids: file names with the ending if one of those is ``wanted``, else without."""
-    files = sorted(
-        file for file in folder.iterdir() if file.suffix.lower() in ENDINGS and not file.name.startswith(".")
-    )
-    if not files:
+def image_files(folder: Path) -> dict[str, Path]:
+    """The images in a folder and in those inside of it, by their paths from there, in order; hidden ones are none."""
+    files: list[Path] = []
+    for place, inside, names in os.walk(folder, followlinks=True):
+        inside[:] = [name for name in inside if not name.startswith(".")]
+        files += [Path(place, name) for name in names if not name.startswith(".")]
+    images = sorted(file for file in files if file.suffix.lower() in ENDINGS)
+    if not images:
+        raise InputError(f"{folder} holds no images ({', '.join(ENDINGS)}), and neither do the folders inside of it.")
+    return {file.relative_to(folder).as_posix(): file for file in images}
+
+
+def ids_as_wanted(paths: Collection[str], folder: Path, wanted: Collection[str]) -> list[str]:
+    """The ids of images by their ``paths``, in the one way of writing them in which most that are ``wanted`` are found.
+
+    >>> ids_as_wanted(["cats/a.png", "cats/b.png", "eels/a.png"], Path("images"), ["images/cats/a", "images/eels/a"])
+    ['images/cats/a', 'images/cats/b', 'images/eels/a']
+    """
+    best, most = list(paths), (0, 0)
+    for ids in _ways(paths, folder):
+        times = Counter(ids)
+        found = [times[name] for name in wanted if name in times]
+        if (found.count(1), len(found)) > most:
+            best, most = ids, (found.count(1), len(found))
+        if found.count(1) == len(wanted):
+            break
+    if shared := first_shared(best, paths, wanted):
+        name, two = shared
         raise InputError(
-            f"{folder} holds no images ({', '.join(ENDINGS)}). Folders inside of it are not searched, since two of "
-            "them could hold files of one name."
+            f"id {name!r} is that of {' and '.join(two)} in {folder}. Write ids as paths, such as {two[0]!r}, or leave "
+            "one of these images out."
         )
-    names = [file.name for file in files]
-    return (names if not set(names).isdisjoint(wanted) else [file.stem for file in files]), files
+    return best
+
+
+def without_endings(paths: Iterable[str]) -> list[str]:
+    """
+    >>> without_endings(["a.png", "cats/b.1.jpg"])
+    ['a', 'cats/b.1']
+    """
+    return [path.rpartition(".")[0] for path in paths]
+
+
+def first_shared(ids: Sequence[str], paths: Iterable[str], among: Container[str]) -> tuple[str, list[str]] | None:
+    """The first of these ids that two paths have, and both; None if there is none."""
+    of: dict[str, str] = {}
+    for name, path in zip(ids, paths, strict=True):
+        if of.setdefault(name, path) != path and name in among:
+            return name, [of[name], path]
+    return None
+
+
+def _ways(paths: Collection[str], folder: Path) -> Iterator[list[str]]:
+    """Paths from the folder, names alone, and paths from further up that lead through it, each with endings first.
+
+    Paths come before names: with an image a.png and another in a folder inside, a.png is the first of them.
+    """
+    names = [path.rpartition("/")[2] for path in paths]
+    above = folder.absolute().as_posix().split("/")
+    longer = ([f"{'/'.join(above[start:])}/{path}" for path in paths] for start in reversed(range(len(above))))
+    for ids in chain([list(paths), names], longer):
+        yield ids
+        yield without_endings(ids)
 
 
 def read_images(files: Sequence[Path], size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
