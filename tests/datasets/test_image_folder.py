@@ -107,13 +107,19 @@ def nested(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["", ".png"])
-@pytest.mark.parametrize("above", ["", "pictures/", "{}/pictures/"])
+@pytest.mark.parametrize("above", ["", "pictures/", "{}/pictures/", "s3://mine/", "/data/upload/7/"])
 def test_images_in_folders_inside_are_known_by_their_paths(nested, above, ending):
     above = above.format(nested.parent)
     paths = [f"{above}{name}{ending}" for name in ("eels/old/c", "a", "cats/a")]
     data = own_data(votes_on(paths), nested)
     assert data.inputs[:, 0, 3, 3].tolist() == [30, 0, 10]
     assert data.votes.notes == (f"Inputs without votes are left out: 1 of 4 (first: '{above}cats/b{ending}').",)
+
+
+def test_a_folder_beside_the_one_that_was_given_is_not_taken_for_it(nested):
+    votes = Votes.from_counts([[2, 1], [0, 3]], items=["dogs/a.png", "dogs/b.png"])
+    with pytest.raises(InputError, match="No id is in both"):
+        own_data(votes, nested / "cats")
 
 
 @pytest.mark.parametrize("ending", ["", ".png"])
@@ -140,11 +146,14 @@ def test_a_path_goes_before_a_name(nested):
         own_data(votes_on(["a", "b", "c"]), nested)
 
 
-def test_folders_that_are_links_are_searched(nested, tmp_path):
+def test_folders_that_are_links_are_searched_once(nested, tmp_path):
     (tmp_path / "linked").mkdir()
     (tmp_path / "linked" / "inside").symlink_to(nested / "cats")
+    (nested / "cats" / "back").symlink_to(nested)
     votes = Votes.from_counts([[2, 1], [0, 3]], items=["inside/b", "inside/a"])
-    assert own_data(votes, tmp_path / "linked").inputs[:, 0, 3, 3].tolist() == [20, 10]
+    data = own_data(votes, tmp_path / "linked")
+    assert not data.votes.notes  # nothing was found twice by the link that leads back
+    assert data.inputs[:, 0, 3, 3].tolist() == [20, 10]
 
 
 def test_missing_and_spare_files(folder):

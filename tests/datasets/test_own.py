@@ -275,6 +275,11 @@ def test_a_gap_in_the_features(votes, tmp_path, bad):
         own_data(votes, write_npz(tmp_path / "x.npz", np.array(NAMES)[ORDER], values))
 
 
+def test_a_gap_in_features_that_are_left_out_is_no_fault(votes, tmp_path):
+    path = write_npz(tmp_path / "x.npz", [*NAMES, "fred"], np.vstack([FEATURES, [np.nan, 1]]))
+    assert_aligned(own_data(votes, path))
+
+
 def test_an_empty_cell_in_a_table(votes, tmp_path):
     (tmp_path / "x.csv").write_text("id,a,b\n" + "".join(f"{name},1,{'' if name == 'carl' else 2}\n" for name in NAMES))
     with pytest.raises(InputError, match=r"row 2 of .*x.csv \(item 'carl'\), feature 1, is nan"):

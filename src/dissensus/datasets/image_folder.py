@@ -23,7 +23,7 @@ def image_files(folder: Path) -> dict[str, Path]:
     """The images in a folder and in those inside of it, by their paths from there, in order; hidden ones are none."""
     files: list[Path] = []
     for place, inside, names in os.walk(folder, followlinks=True):
-        inside[:] = [name for name in inside if not name.startswith(".")]
+        inside[:] = [name for name in inside if not (name.startswith(".") or _leads_back(Path(place, name)))]
         files += [Path(place, name) for name in names if not name.startswith(".")]
     images = sorted(file for file in files if file.suffix.lower() in ENDINGS)
     if not images:
@@ -31,26 +31,21 @@ def image_files(folder: Path) -> dict[str, Path]:
     return {file.relative_to(folder).as_posix(): file for file in images}
 
 
-def ids_as_wanted(paths: Collection[str], folder: Path, wanted: Collection[str]) -> list[str]:
+def ids_like(paths: Collection[str], folder: Path, wanted: Collection[str]) -> list[str]:
     """The ids of images by their ``paths``, in the one way of writing them in which most that are ``wanted`` are found.
 
-    >>> ids_as_wanted(["cats/a.png", "cats/b.png", "eels/a.png"], Path("images"), ["images/cats/a", "images/eels/a"])
+    >>> ids_like(["cats/a.png", "cats/b.png", "eels/a.png"], Path("images"), ["images/cats/a", "images/eels/a"])
     ['images/cats/a', 'images/cats/b', 'images/eels/a']
     """
+    wanted = set(wanted)
     best, most = list(paths), (0, 0)
-    for ids in _ways(paths, folder):
+    for ids in _ways(paths, folder, wanted):
         times = Counter(ids)
         found = [times[name] for name in wanted if name in times]
         if (found.count(1), len(found)) > most:
             best, most = ids, (found.count(1), len(found))
         if found.count(1) == len(wanted):
             break
-    if shared := first_shared(best, paths, wanted):
-        name, two = shared
-        raise InputError(
-            f"id {name!r} is that of {' and '.join(two)} in {folder}. Write ids as paths, such as {two[0]!r}, or leave "
-            "one of these images out."
-        )
     return best
 
 
@@ -71,17 +66,38 @@ def first_shared(ids: Sequence[str], paths: Iterable[str], among: Container[str]
     return None
 
 
-def _ways(paths: Collection[str], folder: Path) -> Iterator[list[str]]:
-    """Paths from the folder, names alone, and paths from further up that lead through it, each with endings first.
+def _leads_back(folder: Path) -> bool:
+    """Whether this is a link to a folder that it lies in."""
+    return folder.is_symlink() and folder.parent.resolve().is_relative_to(folder.resolve())
 
-    Paths come before names: with an image a.png and another in a folder inside, a.png is the first of them.
+
+def _ways(paths: Collection[str], folder: Path, wanted: Collection[str]) -> Iterator[list[str]]:
+    """Paths from the folder, names alone, paths from further up that lead through it, and addresses elsewhere.
+
+    Each with endings first. Paths come before names: with an image a.png and another in a folder inside, a.png is the
+    first of them.
     """
     names = [path.rpartition("/")[2] for path in paths]
     above = folder.absolute().as_posix().split("/")
-    longer = ([f"{'/'.join(above[start:])}/{path}" for path in paths] for start in reversed(range(len(above))))
+    places = ["/".join(above[start:]) + "/" for start in reversed(range(len(above)))]
+    longer = ([place + path for path in paths] for place in [*places, *_addresses(wanted)])
     for ids in chain([list(paths), names], longer):
         yield ids
         yield without_endings(ids)
+
+
+def _addresses(wanted: Collection[str]) -> list[str]:
+    """What all ids begin with, if they are addresses, up to each of its slashes: a copy of that place is the folder.
+
+    >>> _addresses(["s3://mine/cats/a.png", "s3://mine/cats/b.png"])
+    ['s3://mine/cats/', 's3://mine/', 's3://', 's3:/']
+    >>> _addresses(["cats/a.png", "cats/b.png"])  # which may be a folder beside the one that was given
+    []
+    """
+    shared = os.path.commonprefix(list(wanted))  # noqa: RUF071 (it is cut at slashes)
+    if "://" not in shared and not shared.startswith("/"):
+        return []
+    return [shared[: place + 1] for place in reversed(range(len(shared))) if shared[place] == "/"]
 
 
 def read_images(files: Sequence[Path], size: tuple[int, int] | None = None) -> NDArray[np.uint8]:

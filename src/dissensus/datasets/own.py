@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.datasets.dataset import Dataset, Inputs
-from dissensus.datasets.image_folder import first_shared, ids_as_wanted, image_files, read_images, without_endings
+from dissensus.datasets.image_folder import first_shared, ids_like, image_files, read_images, without_endings
 from dissensus.datasets.input_files import read_inputs
 from dissensus.datasets.text_files import Columns, read_texts
 from dissensus.votes import Votes
@@ -41,8 +41,8 @@ def own_data(
     ``votes`` is a file for ``read_votes``, which is given ``reading``, or what it returned. ``inputs`` is one of
 
     - a folder of images, all of one size, or brought to ``size=(height, width)``. Ids are the names of the files, or
-      their paths where they lie in folders inside of it (``cats/a.png``, ``images/cats/a.png``), with or without the
-      ending; all are written in the same way, and each is that of one file;
+      their paths where they lie in folders inside of it (``cats/a.png``, ``images/cats/a.png``, or an address such as
+      ``s3://mine/cats/a.png``), with or without the ending; all are written in the same way, each is that of one file;
     - ``.npz`` with the arrays ``inputs`` and ``ids``;
     - ``.npy``, if the ids in the votes are its row numbers, from 0;
     - ``.csv``, ``.tsv`` or ``.parquet`` with numbers in all columns but that of the ids: the first, or ``ids="name"``.
@@ -74,13 +74,15 @@ def own_data(
     if inputs is not None:
         return _with_inputs(table, unvoted, Path(inputs), ids, size, others)
     assert texts is not None
+    needed = set(_items(table)) if others == "error" else set()  # a row without a text is none, as one that is lost
     if isinstance(votes, Votes) or Path(texts) != Path(votes):
-        found = read_texts(Path(texts), columns, texts_delimiter)
+        found = read_texts(Path(texts), columns, texts_delimiter, needed=needed)
     else:  # read as it is for its votes
         if texts_delimiter is not None:
             raise InputError(f"{texts} holds the votes as well; say where its columns end", give=["delimiter"])
         columns = replace(columns, ids=ids or reading.get("item"))
-        found = read_texts(Path(texts), columns, reading.get("delimiter"), votes=reading.get("annotators", ()))
+        annotators = reading.get("annotators", ())
+        found = read_texts(Path(texts), columns, reading.get("delimiter"), votes=annotators, needed=needed)
     votes, order = _match(table, unvoted, found.ids, Path(texts), others, "text")
     return Dataset("own", found.texts[order], votes, groups=found.groups[order])
 
@@ -130,7 +132,7 @@ def own_items(
             )
         array = read_images(list(files.values()), size)
     else:
-        found, array = read_inputs(path, ids, numbered=True, voted=False)
+        found, array = read_inputs(path, ids, numbered=True)
         _refuse_twice(found, path)
     return found, array
 
@@ -187,11 +189,17 @@ def _with_inputs(
 ) -> Dataset:
     if path.is_dir():
         files = image_files(path)
-        found = ids_as_wanted(files, path, _items(votes))
+        found = ids_like(files, path, _items(votes))
+        if shared := first_shared(found, files, set(_items(votes))):
+            name, two = shared
+            raise InputError(
+                f"id {name!r} is that of {' and '.join(two)} in {path}. Write ids as paths, such as {two[0]!r}, or "
+                "leave one of these images out."
+            )
         votes, order = _match(votes, unvoted, found, path, others)
         places = list(files.values())
         return Dataset("own", read_images([places[position] for position in order], size), votes)
-    found, rows = read_inputs(path, ids, numbered=votes.items.dtype.kind == "i")
+    found, rows = read_inputs(path, ids, numbered=votes.items.dtype.kind == "i", needed=set(_items(votes)))
     _refuse_twice(found, path)
     votes, order = _match(votes, unvoted, found, path, others)
     if path.suffix == ".npy":
