@@ -200,7 +200,7 @@ def test_what_is_left_of_the_votes_must_be_enough(votes, tmp_path):
         own_data(votes, write_npz(tmp_path / "x.npz", NAMES[4:], FEATURES[4:]), others="drop")
     with pytest.raises(InputError, match="No id is in both") as caught:
         own_data(votes, write_npz(tmp_path / "x.npz", ["fred"], FEATURES[:1]), others="drop")
-    assert "others" not in str(caught.value)
+    assert "drop" not in str(caught.value)
     two = Votes.from_counts([[1, 1], [1, 0], [0, 1]], items=NAMES[:3])
     data = own_data(two, write_npz(tmp_path / "x.npz", NAMES[1:3], FEATURES[1:3]), others="drop")
     assert data.votes.notes[-1].startswith("No item has two votes")
@@ -235,7 +235,14 @@ def test_ids_of_another_kind_altogether(votes, tmp_path):
     message = str(caught.value)
     assert "5 items ('dora', 'anna', 'carl', ...) have votes but no input" in message
     assert "5 inputs ('DORA', 'ANNA', 'CARL', ...) have no votes" in message
-    assert "No id is in both; are they written in the same way" in message
+    assert "No id is in both: are they written in the same way, and the right ones?" in message
+    assert message.endswith("name it with item=...")
+
+
+def test_ids_of_another_column(votes, tmp_path):
+    (tmp_path / "x.csv").write_text("nr,a\n1,0.5\n2,1.5\n")
+    with pytest.raises(InputError, match=r"those of the votes and that .* are named with item=\.\.\. and ids=\.\.\.$"):
+        own_data(votes, tmp_path / "x.csv")
 
 
 def test_an_id_twice(votes, tmp_path):

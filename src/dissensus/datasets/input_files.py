@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Inputs: TypeAlias = NDArray[np.uint8] | NDArray[np.float32]
 
 _CHANNELS = (1, 3, 4)
-_TABLES = (".csv", ".tsv", ".parquet")
+TABLES = (".csv", ".tsv", ".parquet")
 _STARTS = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")  # of npy, of npz, and of npz without arrays
 
 
@@ -33,17 +33,17 @@ def read_inputs(
     ids of which there are votes, whose features must not have gaps; None where there are no votes, and all are needed.
     """
     existing_file(path, "file of inputs, or a folder of images,")
-    if path.suffix in _TABLES:
+    if path.suffix in TABLES:
         ids, values = _read_table(path, column)
     elif column is not None:
-        raise InputError(f"ids={column!r} names a column of a table ({', '.join(_TABLES)}), but {path} is none.")
+        raise InputError(f"ids={column!r} names a column of a table ({', '.join(TABLES)}), but {path} is none.")
     elif path.suffix == ".npz":
         ids, values = _read_npz(path)
     elif path.suffix == ".npy":
         ids, values = _read_npy(path, numbered)
     else:
         raise InputError(
-            f"{path} ends in {path.suffix!r}, but inputs are read from .npz, .npy, {', '.join(_TABLES)} or a "
+            f"{path} ends in {path.suffix!r}, but inputs are read from .npz, .npy, {', '.join(TABLES)} or a "
             "folder of images."
         )
     if len(ids) != len(values):

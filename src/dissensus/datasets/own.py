@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dissensus.base.errors import InputError
 from dissensus.datasets.dataset import Dataset, Inputs
 from dissensus.datasets.image_folder import first_shared, ids_like, image_files, read_images, without_endings
-from dissensus.datasets.input_files import read_inputs
+from dissensus.datasets.input_files import TABLES, read_inputs
 from dissensus.datasets.text_files import Columns, read_texts
 from dissensus.votes import Votes
 
@@ -252,8 +252,12 @@ def _lost(lost: Sequence[str], spare: Sequence[str], items: int, where: Path, no
     if spare:
         faults.append(f"{_told(spare, noun, 'has', 'have')} no votes.")
     if len(lost) == items:
-        faults.append("No id is in both; are they written in the same way, and is the right column read?")
-        return InputError(" ".join(faults))
+        faults.append("No id is in both: are they written in the same way, and the right ones?")
+        if noun == "text" or where.suffix in TABLES:
+            faults.append(f"The column, or field, with those of the votes and that with those of the {noun}s are named")
+            return InputError(" ".join(faults), give=["item", "ids"])
+        faults.append("If the votes have others in another column, or another field of an export, name it")
+        return InputError(" ".join(faults), give=["item"])
     faults.append(f'Add the {noun}s; or, to leave those votes out, say "drop"')
     return InputError(" ".join(faults), give=["others"])
 
