@@ -168,6 +168,23 @@ def test_a_folder_without_images(tmp_path):
         own_data(votes_on(NAMES), tmp_path)
 
 
+def test_more_images_than_memory_holds_are_refused_and_not_read(folder, monkeypatch):
+    (folder / "c.png").write_text("which is not come to")
+    monkeypatch.setattr("dissensus.datasets.image_folder.memory", lambda: 800)
+    with pytest.raises(InputError, match=r"^3 images of 6 x 8 need .* memory, .* such as \[64, 64\], with size="):
+        own_data(votes_on(NAMES), folder)
+    Image.fromarray(colour(9)).save(folder / "c.png")
+    assert len(own_data(votes_on(NAMES), folder, size=(4, 4))) == 3
+
+
+def test_large_images_are_told_of(folder):
+    for name in NAMES:
+        Image.fromarray(colour(10, 10, 300)).save(folder / f"{name}.png")
+    (note,) = own_data(votes_on(NAMES), folder).votes.notes
+    assert note.startswith("Images of 10 x 300 pixels train slowly; the option size=[64, 64]")
+    assert not own_data(votes_on(NAMES), folder, size=(10, 299)).votes.notes
+
+
 def test_a_broken_file_is_named(folder):
     (folder / "a.png").write_bytes((folder / "a.png").read_bytes()[:60])
     with pytest.raises(InputError, match=r"a.png cannot be read as an image"):

@@ -110,6 +110,8 @@ def read_images(files: Sequence[Path], size: tuple[int, int] | None = None) -> N
     images: list[NDArray[np.uint8]] = []
     for file in files:
         images.append(_pixels(file, size))
+        if len(images) == 1:
+            _refuse_more_than_memory(len(files), images[0])
         if images[-1].shape[:2] != images[0].shape[:2]:
             raise InputError(
                 f"images must be of one size, but {file} is {_told(images[-1])} and {files[0]} is {_told(images[0])}. "
@@ -120,6 +122,22 @@ def read_images(files: Sequence[Path], size: tuple[int, int] | None = None) -> N
         return np.stack(images)[:, None]
     coloured = (image if image.ndim == 3 else np.stack([image] * 3, axis=2) for image in images)
     return np.stack([image.transpose(2, 0, 1) for image in coloured])
+
+
+def _refuse_more_than_memory(number: int, image: NDArray[np.uint8]) -> None:
+    """An error in place of a process that is killed without a word: images are read one by one, then put together."""
+    needed = 2 * number * image.nbytes
+    if needed > memory():
+        raise InputError(
+            f"{number:,} images of {_told(image)} need {needed / 1e9:,.0f} GB of memory, and this machine has "
+            f"{memory() / 1e9:,.0f} GB. Bring them to a smaller height and width in pixels, such as [64, 64],",
+            give=["size"],
+        )
+
+
+def memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _pixels(file: Path, size: tuple[int, int] | None) -> NDArray[np.uint8]:

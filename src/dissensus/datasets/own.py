@@ -19,6 +19,7 @@ from dissensus.datasets.input_files import TABLES, read_inputs
 from dissensus.datasets.text_files import Columns, read_texts
 from dissensus.votes import Votes
 
+LARGE = 256  # pixels a side: of such images small-cnn takes 100 a second on two cores, of 1024 pixels 3
 _NAMED = 3  # ids that a message names; it counts all of them
 
 
@@ -198,7 +199,11 @@ def _with_inputs(
             )
         votes, order = _match(votes, unvoted, found, path, others)
         places = list(files.values())
-        return Dataset("own", read_images([places[position] for position in order], size), votes)
+        images = read_images([places[position] for position in order], size)
+        if size is None and max(images.shape[2:]) > LARGE:
+            told = f"Images of {images.shape[2]} x {images.shape[3]} pixels train slowly; the option size=[64, 64] "
+            votes = replace(votes, notes=(*votes.notes, f"{told}would bring them to that height and width."))
+        return Dataset("own", images, votes)
     found, rows = read_inputs(path, ids, numbered=votes.items.dtype.kind == "i", needed=set(_items(votes)))
     _refuse_twice(found, path)
     votes, order = _match(votes, unvoted, found, path, others)
