@@ -153,7 +153,7 @@ def test_a_row_without_a_text_is_refused_only_if_there_are_votes_on_it(tmp_path)
         ("id,text\na,one\na,other\n", "texts.csv, line 3: item 'a' stood there before, with another text"),
         (
             "id,text\na,one\nb,\n",
-            'texts.csv, line 3: there is no text. Leave such items out; .*, say "drop" with others',
+            "texts.csv, line 3: there is no text. Leave such items out; .* with others=",
         ),
         ("id,text\na,one\n,two\n", "texts.csv, line 3: there is no id"),
         ("id,words\na,one\n", "has no column 'text'; its columns are id, words. .* with text=..."),

@@ -263,8 +263,8 @@ def _lost(lost: Sequence[str], spare: Sequence[str], items: int, where: Path, no
             return InputError(" ".join(faults), give=["item", "ids"])
         faults.append("If the votes have others in another column, or another field of an export, name it")
         return InputError(" ".join(faults), give=["item"])
-    faults.append(f'Add the {noun}s; or, to leave those votes out, say "drop"')
-    return InputError(" ".join(faults), give=["others"])
+    faults.append(f"Add the {noun}s; or leave those votes out")
+    return InputError(" ".join(faults), give=['others="drop"'])
 
 
 def _items(votes: Votes) -> list[str]:

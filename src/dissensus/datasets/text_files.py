@@ -79,7 +79,7 @@ def read_texts(
                 told = f"{table.place(row)}: there is no {role}. Leave such items out"
                 if not voted or role == "id":
                     raise InputError(f"{told}.")
-                raise InputError(f'{told}; or, to leave out the votes on them, say "drop"', give=["others"])
+                raise InputError(f"{told}; or leave out the votes on them", give=['others="drop"'])
             if role in ("text", "text_pair") and not isinstance(cell, str):
                 raise InputError(f"{table.place(row)}: the {role} is {cell!r:.40}, which is no text.")
         if rows.setdefault(str(name), tuple(said)) != tuple(said):
