@@ -187,7 +187,7 @@ def test_images_are_read_as_the_run_read_them(run, own_data, train):
     code, _, err = run("predict", name, "--inputs", "new", "--option", "size=[12,10]")
     assert code == 2
     assert "trained with images (3, 10, 8), but these are images (3, 12, 10)." in err
-    assert "with --option size=..." in err
+    assert "with --option size=[10,8]" in err
 
 
 def test_ids_of_images_have_endings_where_those_of_the_run_have(run, own_data, train):
