@@ -126,17 +126,19 @@ def read_images(files: Sequence[Path], size: tuple[int, int] | None = None) -> N
 
 def _refuse_more_than_memory(number: int, image: NDArray[np.uint8]) -> None:
     """An error in place of a process that is killed without a word: images are read one by one, then put together."""
-    needed = 2 * number * image.nbytes
-    if needed > memory():
+    needed, there = 2 * number * image.nbytes, memory()
+    if there is not None and needed > there:
         raise InputError(
             f"{number:,} images of {_told(image)} need {needed / 1e9:,.0f} GB of memory, and this machine has "
-            f"{memory() / 1e9:,.0f} GB. Bring them to a smaller height and width in pixels, such as [64, 64],",
+            f"{there / 1e9:,.0f} GB. Bring them to a smaller height and width in pixels, such as [64, 64],",
             give=["size"],
         )
 
 
-def memory() -> int:
-    """Bytes of memory that this machine has."""
+def memory() -> int | None:
+    """Bytes of memory that this machine has; None where the system does not tell, as Windows."""
+    if not hasattr(os, "sysconf"):
+        return None
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
