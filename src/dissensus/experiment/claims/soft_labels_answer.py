@@ -35,7 +35,7 @@ def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
         _told(ledger, "S5", "soft labels make models less falsely confident where people disagree most"),
         _told(ledger, "S3", "accuracy stays the same"),
         _told(ledger, "S4", "soft labels overfit less"),
-        f"Does hard delivery help on text (A3, A4)? {' '.join(hard_delivery(ledger))}",
+        f"Does hard delivery help on text (A3, A4; in nats of soft NLL)? {' '.join(hard_delivery(ledger))}",
         votes_sentence(evidence),
         _how_sure(evidence),
     ]
@@ -197,7 +197,7 @@ def _which(cells: Sequence[Measured]) -> str:
 def _by(cells: Sequence[Measured], more: str = "") -> str:
     means = sorted(abs(cell.mean) for cell in cells if cell.mean is not None)
     span = dict.fromkeys(f"{mean:.3f}" for mean in (means[0], means[-1])) if means else {}
-    return f" (by {' to '.join(span)} nats of soft NLL{f'; {more}' if more else ''})" if span else ""
+    return f" (by {' to '.join(span)}{f'; {more}' if more else ''})" if span else ""
 
 
 def swept() -> list[Experiment]:
@@ -249,10 +249,8 @@ def votes_sentence(evidence: Evidence, method: str = "soft") -> str:
     poor = [one for one in found if METRICS[one.metric].higher_is_better and levels[one.metric] < 2 * one.margin]
     told = [one for one in found if one not in poor]
     most = max((one.votes for one in told), key=lambda votes: float("inf") if votes == "all" else float(votes or 0))
-    by_metric = [
-        f"{metric_title(one.metric)} {levels[one.metric]:.3f} ({_votes(one.votes)} to within {one.margin:g})"
-        for one in told
-    ]
+    margins = [f"{one.margin:g} of {metric_title(one.metric)} ({_votes(one.votes)})" for one in told]
+    reached = [f"{metric_title(one.metric)} {levels[one.metric]:.3f}" for one in told]
     beside = [
         f"{metric_title(one.metric)} is left out: with all votes it is {levels[one.metric]:.3f}, too little for any "
         "number of votes to matter."
@@ -264,8 +262,9 @@ def votes_sentence(evidence: Evidence, method: str = "soft") -> str:
     if most == "all":
         more = "with fewer, models are worse"
     return (
-        f"Pay for {_votes(most)} an item: {more}. Measured with {method} labels on {', '.join(sets)}; with all votes "
-        f"these reach {', '.join(by_metric)}; where that is poor, few votes are enough because more cannot help. "
+        f"Pay for {_votes(most)} an item: {more}. Measured with {method} labels on {', '.join(sets)}; enough to come "
+        f"within {listed(margins)} of what all votes reach, which is {', '.join(reached)}. Where that is poor, few "
+        "votes are enough because more cannot help. "
         f"{' '.join(beside)}"
     ).rstrip()
 

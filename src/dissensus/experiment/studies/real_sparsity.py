@@ -172,4 +172,12 @@ def _against_soft(one: Finding) -> str:
     return f"{one.first} is {near} soft labels"
 
 
-STUDY = Study("real-sparsity", "Are few real votes like few that are drawn from many?", make, _contrasts, _told, plain)
+STUDY = Study(
+    "real-sparsity",
+    "Are few real votes like few that are drawn from many?",
+    make,
+    _contrasts,
+    _told,
+    plain,
+    leading=2,
+)

@@ -159,4 +159,5 @@ STUDY = Study(
     _contrasts,
     _told,
     plain,
+    leading=2,
 )
