@@ -10,16 +10,31 @@ from typing import Any
 from in_markdown import table, table_row, wrapped
 
 from dissensus.base.words import listed
-from dissensus.experiment.claims import Ledger
-from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, Measured, Row
-from dissensus.experiment.claims.soft_labels_answer import at_the_end, by_how_much, votes_sentence
+from dissensus.experiment.claims import Ledger, read_claims
+from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Measured, Row
+from dissensus.experiment.claims.soft_labels_answer import (
+    ADDED,
+    against,
+    by_numbers,
+    hard_delivery,
+    rows_of,
+    votes_sentence,
+)
 from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.experiment.studies import studies_of
+from dissensus.report.output import signed
 from dissensus.report.paper.ledger import SIGNS, sign
 from dissensus.report.paper.measured import Sought, measured
 from dissensus.report.tables import number
 
 CLAIMS = ("S1", "S2", "S3", "S4", "S5")
+MEANS = {
+    "mean-frozen": "six text sets, frozen",
+    "mean-fine-tuned": "six text sets, fine-tuned",
+    "mean-paper": "the paper's own sets",
+    "mean-all": "all that learned enough",
+}
+FIRST = "cifar10h-small-cnn"  # the paper's first experiment
 HARD = ("sls", "multipass")
 COSTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 
@@ -46,17 +61,23 @@ def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
         wrapped(f"**Does it?** {' '.join(_held(ledger, run))}"),
         _table(evidence, ledger, run),
         wrapped(
-            f"""Means over seeds, majority vote → soft labels. {", ".join(f"{s} {v}" for v, s in SIGNS.items())}. S1 KL
-            is lower, with a temperature in both arms too; S2 the model's entropy follows that of people more closely;
-            S3 accuracy is the same; S4 less overfitting; S5 less false confidence where people disagree most."""
+            f"""Means over seeds, majority vote → soft labels; of several sets, the change. {_legend()}. S1 KL is lower,
+            with a temperature in both arms too; S2 the model's entropy follows that of people more closely; S3 accuracy
+            is the same; S4 less overfitting; S5 less false confidence where people disagree most.
+            {FIRST} is {paper.protocols[FIRST].about}."""
         ),
-        wrapped(f"**Does hard delivery help on text, and with how many votes?** {_hard(ledger)}"),
+        wrapped(f"**And on average?** {_on_average(ledger)}"),
+        wrapped(
+            f"""**Does hard delivery help on text, and with how many votes?** (Differences are nats of soft NLL.)
+            {" ".join(hard_delivery(ledger))}"""
+        ),
         *_hard_table(ledger),
         wrapped(f"**How many votes?** {votes_sentence(evidence)}"),
         wrapped(f"**What do whole distributions cost as targets?** {_cost()}"),
         *_studies(results, link),
         wrapped(
-            f"""Rules came before runs: `src/dissensus/experiment/papers/soft_labels_claims.toml` and the docstrings of
+            f"""Rules came before runs, and what came later says so:
+            `src/dissensus/experiment/papers/soft_labels_claims.toml` and the docstrings of
             `src/dissensus/experiment/studies`. Every number and verdict is in [{link}]({link}), curves by the number of
             votes in [figure 2]({link}/figures/figure2.png), risk against coverage in
             [its figure]({link}/figures/coverage.png). `dissensus reproduce soft-labels --from {link}`
@@ -67,23 +88,75 @@ def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
 
 
 def _held(ledger: Ledger, run: Sequence[str]) -> Iterator[str]:
-    """By verdict, which claims where; and where none can be had."""
-    for verdict in (SUPPORTED, CONTRADICTED):
-        by_claims: dict[tuple[str, ...], list[str]] = {}
-        for name in run:
-            here = tuple(claim for claim in CLAIMS if ledger.row(claim, name).verdict == verdict)
-            by_claims.setdefault(here, []).append(name)
-        for claims, names in by_claims.items():
-            if claims:
-                which = "All five claims are" if claims == CLAIMS else f"{listed(list(claims))} {_are(claims)}"
-                yield f"{which} {verdict} on {listed(names)}."
-    barred = [name for name in run if ledger.row("S1", name).barred]
+    """Which claims where; what contradicts one, with its numbers; and where no verdict can be had."""
+    by_claims: dict[tuple[str, ...], list[str]] = {}
+    for name in run:
+        here = tuple(claim for claim in CLAIMS if ledger.row(claim, name).verdict == SUPPORTED)
+        by_claims.setdefault(here, []).append(name)
+    for claims, names in by_claims.items():
+        if claims:
+            which = "All five claims are" if claims == CLAIMS else f"{listed(list(claims))} {_are(claims)}"
+            yield f"{which} supported on {listed(names)}."
+    for claim in CLAIMS:
+        for row in rows_of(ledger, claim):
+            if row.verdict == CONTRADICTED:
+                yield f"{claim} is contradicted on {row.view} ({signed(against(row))}; as claimed would be above 0)."
+    yield from _sharpness(ledger)
+    barred = [row for row in rows_of(ledger, "S1") if row.barred]
     if barred:
-        where = "the others" if len(barred) < len(run) else "all of them"
+        where = f"the other {len(barred)}" if len(barred) < len(run) else f"all {len(barred)}"
+        alone = [row for row in barred if by_numbers(row) == SUPPORTED]
+        whole = [row.view for row in alone if all(cell.agree == cell.seeds for cell in _cells_that_count(row))]
         yield (
-            f"On {where} ({len(barred)}) the model does not even learn to beat the most frequent class by five points, "
-            "so none of the five is decided there, whatever the numbers."
+            f"On {where} data sets and models the model does not even beat the most frequent class by five points, so "
+            f"none of the five is decided there. By the numbers alone S1 would be supported on {len(alone)} of them"
+            f"{f', in every seed on {listed(whole)}' if whole else ''}."
         )
+
+
+def _sharpness(ledger: Ledger) -> Iterator[str]:
+    """Our first question: whether most of the gain in KL is left with a temperature in both arms."""
+    of = {verdict: [row for row in rows_of(ledger, "A1") if row.verdict == verdict] for verdict in SIGNS}
+    told = []
+    if of[SUPPORTED]:
+        told.append(f"more than half of the gain in KL is left on {listed([row.view for row in of[SUPPORTED]])}")
+    if of[CONTRADICTED]:
+        told.append(
+            f"less than half, so that most of it was sharpness, on {listed([r.view for r in of[CONTRADICTED]])}"
+        )
+    if told:
+        yield f"With a temperature in both arms {', '.join(told)}."
+
+
+def _on_average(ledger: Ledger) -> str:
+    """Why the averages that were planned decide nothing, and what was added."""
+    over = {view.name: view.mean_of for view in read_claims("soft-labels").views}
+    planned, told = [], []
+    for view, words in MEANS.items():
+        row = ledger.row("S1", view)
+        if row.barred:
+            learned = [name for name in over[view] if not ledger.row("S1", name).barred]
+            planned.append(f"{words}: {f'only {listed(learned)}' if learned else 'none'}")
+        elif row.added and row.seeds:
+            by_verdict = {one: [claim for claim in CLAIMS if ledger.row(claim, view).verdict == one] for one in SIGNS}
+            verdicts = [f"{listed(claims)} {_are(claims)} {one}" for one, claims in by_verdict.items() if claims]
+            told.append(f"Over {words}, a mean that was {ADDED}, {listed(verdicts)}.")
+    if planned:
+        told.insert(
+            0,
+            f"An average needs two models that have learned so much, and none that was planned has them "
+            f"({'; '.join(planned)}): all of these are undecided, whatever their numbers.",
+        )
+    return " ".join(told) or "Not known yet."
+
+
+def _cells_that_count(row: Row) -> list[Measured]:
+    return [cell for part in row.deciding for cell in part.cells]
+
+
+def _legend() -> str:
+    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+    return f"{signs}; in brackets by the numbers alone, where the model has learned too little for a verdict; † {ADDED}"
 
 
 def _are(claims: Sequence[str]) -> str:
@@ -98,9 +171,30 @@ def _table(evidence: Evidence, ledger: Ledger, protocols: Sequence[str]) -> str:
             _both(evidence, name, metric, tempered)
             for metric, tempered in (("kl", False), ("kl", True), ("entropy_correlation", False), ("accuracy", False))
         ]
-        signs = [sign(ledger.row(claim, name)) for claim in CLAIMS]
-        rows.append(table_row(name, *numbers, *signs))
+        rows.append(table_row(name, *numbers, *_signs(ledger, name)))
+    for view, words in MEANS.items():
+        first, second, third = (ledger.row(claim, view) for claim in ("S1", "S2", "S3"))
+        if first.seeds:
+            kl, tempered = (cell.mean or 1.0 for part in first.deciding for cell in part.cells)
+            correlation, accuracy = (row.deciding[0].cells[0].mean or 0.0 for row in (second, third))
+            changes = [_less(kl), _less(tempered), f"{correlation:+.3f}", f"{accuracy:+.3f}".replace("-", "−")]
+            rows.append(table_row(f"mean of {words}{' †' * bool(first.added)}", *changes, *_signs(ledger, view)))
     return table(head, rows, centred=len(CLAIMS))
+
+
+def _less(factor: float) -> str:
+    """By which share a number is lower that is so many times smaller.
+
+    >>> _less(1.25), _less(0.8)
+    ('20 % lower', '25 % higher')
+    """
+    return f"{abs(1 - 1 / factor):.0%} {'lower' if factor >= 1 else 'higher'}".replace("%", " %")
+
+
+def _signs(ledger: Ledger, view: str) -> list[str]:
+    """A verdict each; in brackets what the numbers alone say, where there is none."""
+    rows = [ledger.row(claim, view) for claim in CLAIMS]
+    return [f"({SIGNS[word]})" if row.barred and (word := by_numbers(row)) != UNDECIDED else sign(row) for row in rows]
 
 
 def _both(evidence: Evidence, protocol: str, metric: str, tempered: bool) -> str:
@@ -111,45 +205,35 @@ def _both(evidence: Evidence, protocol: str, metric: str, tempered: bool) -> str
     return f"{number(hard.mean)} → {number(soft.mean)}" if hard and soft else "–"
 
 
-def _judged(ledger: Ledger, claim: str) -> list[Row]:
-    """The data sets and models on which a question could be asked of a model that has learned something."""
-    rows = [row for row in ledger if row.claim == claim and not row.view.startswith("mean-") and row.seeds]
-    return [row for row in rows if not row.barred]
-
-
-def _hard(ledger: Ledger) -> str:
-    """All votes, and few."""
-    full, few = _judged(ledger, "A3"), _judged(ledger, "A4")
-    if not full:
-        return "Not known yet."
-    helps = [f"{row.view} with all votes" for row in full if row.verdict == SUPPORTED]
-    helps += [f"{row.view} with {cell.cell}" for row in few for cell in _cells(row) if cell.verdict == SUPPORTED]
-    loses = [row.view for row in full if row.verdict == CONTRADICTED]
-    told = f"It helps on {listed(helps)}" if helps else "At the best epoch it is not shown to, with any number"
-    told += f"{at_the_end(ledger)}."
-    told += f" With all votes it loses to soft labels on {listed(loses)}{by_how_much(full)}." if loses else ""
-    if few:
-        told += (
-            f" Soft NLL of soft labels less that of a hard delivery, on {listed([row.view for row in few])} (above 0: "
-            "hard delivery is better; in brackets 95 % intervals, ✓ and ✗ after Holm):"
-        )
-    return told
-
-
 def _hard_table(ledger: Ledger) -> Iterator[str]:
-    """A row a hard delivery, a column a number of votes."""
-    full = {row.view: row for row in _judged(ledger, "A3")}
-    for row in _judged(ledger, "A4"):
-        cells = {(cell.cell.partition(" votes, ")[0], cell.cell.rpartition(", ")[2]): cell for cell in _cells(row)}
-        if row.view in full:
-            cells |= {("all", cell.cell): cell for cell in _cells(full[row.view])}
-        votes = list(dict.fromkeys(number for number, _ in cells))
-        rows = [table_row(method, *(_cell(cells[k, method]) for k in votes)) for method in HARD]
-        yield table((row.view, *(f"{k} votes" for k in votes)), rows)
+    """A row a hard delivery and epoch, a column a number of votes."""
+    for best in rows_of(ledger, "A4"):
+        if best.barred:
+            continue
+        yield wrapped(
+            f"""Soft NLL of soft labels less that of a hard delivery on {best.protocol} (above 0 hard delivery is
+            better; in brackets 95 % intervals; ✓ and ✗ after Holm):"""
+        )
+        rows = []
+        for checkpoint in ("best", "last"):
+            cells: dict[tuple[str, str], Measured] = {}
+            for row in (one for claim in ("A4", "A3") for one in rows_of(ledger, claim, checkpoint)):
+                if row.protocol == best.protocol:
+                    cells |= {_votes_and_method(cell): cell for cell in row.deciding[0].cells}
+                    later = " †" * bool(row.added)
+            votes = list(dict.fromkeys(number for number, _ in cells))
+            rows += [
+                table_row(f"{method}, {checkpoint} epoch{later}", *(_cell(cells[k, method]) for k in votes))
+                for method in HARD
+                if cells
+            ]
+        yield table(("", *(f"{k} votes" for k in votes)), rows)
 
 
-def _cells(row: Row) -> Sequence[Measured]:
-    return row.deciding[0].cells
+def _votes_and_method(cell: Measured) -> tuple[str, str]:
+    """Of "2 votes, sls"; with all votes a cell is called by the method alone."""
+    few, _, method = cell.cell.rpartition(" votes, ")
+    return few or "all", method
 
 
 def _cell(cell: Measured) -> str:
@@ -168,11 +252,13 @@ def _cost() -> str:
     kept = [f"{row['kept_bytes']['soft'] / row['kept_bytes']['hard']:.1f}" for row in rows]
     dense = [f"{row['storage_bytes']['dense float32'] / 1e9:g}" for row in rows]
     votes = [f"{row['storage_bytes']['votes'] / 1e6:.0f}" for row in rows]
+    peaks = [f"{row['peak_bytes']['soft'] / row['peak_bytes']['hard']:.2f}" for row in on_gpu]
     return f"""On a CPU, with {listed([f"{row['classes']:,}" for row in rows])} classes, the loss of a batch takes
         {loss} times as long as with hard labels, with one layer before it {layer} times (on a GPU {gpu_loss}, with the
-        layer {gpu_layer}), and keeps {listed(kept)} times the memory for its backward pass. The targets of a million
-        items take {listed(dense)} GB as rows, and {listed(votes)} MB as five votes an item, which is how they are kept
-        here ([CPU](benchmarks/results/target_cost.json), [GPU](benchmarks/results/target_cost_gpu.json))."""
+        layer {gpu_layer}; each is the least of the repeats), and keeps {listed(kept)} times the memory for its backward
+        pass; the peak of a GPU's memory is {listed(peaks)} times as high. The targets of a million items take
+        {listed(dense)} GB as rows, and {listed(votes)} MB as five votes an item, which is how they are kept here
+        ([CPU](benchmarks/results/target_cost.json), [GPU](benchmarks/results/target_cost_gpu.json))."""
 
 
 def _cost_rows(name: str) -> list[dict[str, Any]]:
@@ -184,9 +270,15 @@ def _times(rows: Sequence[Mapping[str, Any]], what: str) -> str:
 
 
 def _studies(results: Path, link: str) -> Iterator[str]:
-    """A line a study: what it asks, and the first thing that it found."""
-    read = (study.read(results / "studies") for study in studies_of("soft-labels").values())
-    rows = [f"| [{one.question}]({link}/studies/{one.name}.md) | {one.plain[0]} |" for one in read if one and one.plain]
+    """A line a study: what it asks, and the first things that it found; and which were not made."""
+    read = {name: study.read(results / "studies") for name, study in studies_of("soft-labels").items()}
+    rows = [
+        f"| [{one.question}]({link}/studies/{one.name}.md) | {signed(one.short)} |"
+        for one in read.values()
+        if one and one.plain
+    ]
     if rows:
         yield "Beside the table, one question at a time:"
         yield "\n".join(["| question | what was found |", "|---|---|", *rows])
+        if missing := [name for name, one in read.items() if one is None]:
+            yield wrapped(f"With a fine-tuned encoder, these were not made: {listed(missing)}.")

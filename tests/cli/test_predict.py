@@ -187,7 +187,7 @@ def test_images_are_read_as_the_run_read_them(run, own_data, train):
     code, _, err = run("predict", name, "--inputs", "new", "--option", "size=[12,10]")
     assert code == 2
     assert "trained with images (3, 10, 8), but these are images (3, 12, 10)." in err
-    assert "with --option size=..." in err
+    assert "with --option size=[10,8]" in err
 
 
 def test_ids_of_images_have_endings_where_those_of_the_run_have(run, own_data, train):
@@ -202,6 +202,55 @@ def test_ids_of_images_have_endings_where_those_of_the_run_have(run, own_data, t
     name = train("--votes", "labels.csv", "--inputs", "images")
     rows = read(run("predict", name, "--inputs", "images")[1])
     assert [row["item"] for row in rows] == sorted(f"{item}.png" for item in range(60))
+
+
+def test_more_images_than_votes_in_folders_inside_and_some_that_are_lost(run, own_data, train):
+    """The way of someone who annotated a part of a folder, from a comparison to predictions on all of it."""
+    from PIL import Image
+
+    rows = [line.split(",") for line in (own_data / "labels.csv").read_text().splitlines()[1:]]
+    lines = ["item,annotator,label", *(f"photos/{'ab'[int(item) % 2]}/{item},{who},{it}" for item, who, it in rows)]
+    (own_data / "labels.csv").write_text("\n".join(lines) + "\n")
+    for item in range(2, 70):  # 0 and 1 are lost, and nobody voted on the last ten
+        (own_data / "photos" / "ab"[item % 2]).mkdir(parents=True, exist_ok=True)
+        pixels = np.full((8, 8), 3 * item, np.uint8)
+        Image.fromarray(pixels).save(own_data / "photos" / "ab"[item % 2] / f"{item}.png")
+    images = ("--votes", "labels.csv", "--inputs", "photos")
+    compare = ("compare", *images, "--methods", "soft", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+    code, _, err = run(*compare)
+    assert code == 2
+    assert "2 items ('photos/a/0', 'photos/b/1') have votes but no input in photos." in err
+    assert err.endswith('or leave those votes out with --option others="drop"\n')
+    code, out, err = run(*compare, "--option", *shlex.split(err.split()[-1]))
+    assert code == 0, err
+    assert "Note: Items without inputs are left out: 2 of 60 (first: 'photos/a/0')." in err
+    assert "Note: Inputs without votes are left out: 10 of 68 (first: 'photos/a/60')." in err
+    assert "--option others=drop --epochs 1 --method" in out
+
+    name = train(*images, "--option", "others=drop", "--method", "soft")
+    rows = read(run("predict", name, "--inputs", "photos")[1])
+    assert {row["item"] for row in rows} == {f"photos/{'ab'[item % 2]}/{item}" for item in range(2, 70)}
+    (own_data / "photos" / "new").mkdir()
+    (own_data / "photos" / "a" / "2.png").rename(own_data / "photos" / "new" / "2.png")
+    (own_data / "photos" / "a" / "68.png").unlink()
+    rows = read(run("predict", name, "--inputs", "photos/new")[1])
+    assert [row["item"] for row in rows] == ["2"]
+
+
+def test_left_out_images_do_not_change_a_run_and_lost_ones_do(run, own_data, train):
+    from PIL import Image
+
+    (own_data / "images" / "more").mkdir(parents=True)
+    for item in range(60):
+        Image.fromarray(np.full((8, 8), 4 * item, np.uint8)).save(own_data / "images" / f"{item}.png")
+    images = ("--votes", "labels.csv", "--inputs", "images", "--option", "others=drop")
+    name = train(*images)
+    Image.fromarray(np.full((9, 9, 3), 4, np.uint8)).save(own_data / "images" / "more" / "7.png")
+    assert train(*images) == train(*images[:4]) == name
+    (own_data / "images" / "8.png").rename(own_data / "8.png")
+    assert train(*images) != name
+    (own_data / "8.png").rename(own_data / "images" / "8.png")
+    assert train(*images) == name
 
 
 @pytest.mark.parametrize("model", ["frozen", "fine-tuned"])
@@ -277,6 +326,7 @@ def test_how_to_read_is_said_by_option(run, own_data):
     code, _, err = run("predict", "3f2a", "--texts", "new.csv", "--text", "sentence")
     assert code == 2
     assert "How to read the data is said by --option here: --option text=..." in err
+    assert "How to read" not in run("predict", "3f2a", "--inputs")[2]
 
 
 def test_a_run_that_kept_no_model_says_how_to_keep_it(run, own_data):

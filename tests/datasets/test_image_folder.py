@@ -89,8 +89,71 @@ def test_a_bad_size(folder, size):
 
 def test_two_files_of_one_name(folder):
     Image.fromarray(colour(10)).save(folder / "a.bmp")
-    with pytest.raises(InputError, match="id 'a' occurs more than once"):
+    with pytest.raises(InputError, match=r"^id 'a' is that of a.bmp and a.png in .* ids as paths, such as 'a.bmp'"):
         own_data(votes_on(NAMES), folder)
+    assert len(own_data(votes_on(["a.bmp", "b.png", "c.png"]), folder)) == 3
+
+
+@pytest.fixture
+def nested(tmp_path):
+    """Four images: pictures/a, pictures/cats/a, pictures/cats/b and pictures/eels/old/c."""
+    folder = tmp_path / "pictures"
+    for value, name in enumerate(["a", "cats/a", "cats/b", "eels/old/c"]):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(colour(10 * value)).save(folder / f"{name}.png")
+    (folder / ".thumbnails").mkdir()
+    Image.fromarray(colour(99)).save(folder / ".thumbnails" / "b.png")
+    return folder
+
+
+@pytest.mark.parametrize("ending", ["", ".png"])
+@pytest.mark.parametrize("above", ["", "pictures/", "{}/pictures/", "s3://mine/", "/data/upload/7/"])
+def test_images_in_folders_inside_are_known_by_their_paths(nested, above, ending):
+    above = above.format(nested.parent)
+    paths = [f"{above}{name}{ending}" for name in ("eels/old/c", "a", "cats/a")]
+    data = own_data(votes_on(paths), nested)
+    assert data.inputs[:, 0, 3, 3].tolist() == [30, 0, 10]
+    assert data.votes.notes == (f"Inputs without votes are left out: 1 of 4 (first: '{above}cats/b{ending}').",)
+
+
+def test_a_folder_beside_the_one_that_was_given_is_not_taken_for_it(nested):
+    votes = Votes.from_counts([[2, 1], [0, 3]], items=["dogs/a.png", "dogs/b.png"])
+    with pytest.raises(InputError, match="No id is in both"):
+        own_data(votes, nested / "cats")
+
+
+@pytest.mark.parametrize("ending", ["", ".png"])
+def test_a_name_alone_is_enough_where_one_file_has_it(nested, ending):
+    (nested / "a.png").unlink()
+    data = own_data(votes_on([f"{name}{ending}" for name in "cab"]), nested)
+    assert data.inputs[:, 0, 3, 3].tolist() == [30, 10, 20]
+
+
+def test_a_name_that_two_files_have_is_refused(nested):
+    with pytest.raises(InputError, match=r"^id 'a' is that of a.png and cats/a.png in .*pictures\. Write ids as paths"):
+        own_data(votes_on(["a", "b", "c"]), nested)
+
+
+def test_a_path_goes_before_a_name(nested):
+    for name in "bc":
+        Image.fromarray(colour(50)).save(nested / f"{name}.png")
+    data = own_data(votes_on(["a", "b", "c"]), nested)  # and not those of the same names in the folders inside
+    assert data.inputs[:, 0, 3, 3].tolist() == [0, 50, 50]
+    (nested / "b.png").unlink()
+    with pytest.raises(
+        InputError, match=r"^item 'b' has votes but no input .* \('cats/a', 'cats/b', .*\) have no votes"
+    ):
+        own_data(votes_on(["a", "b", "c"]), nested)
+
+
+def test_folders_that_are_links_are_searched_once(nested, tmp_path):
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "inside").symlink_to(nested / "cats")
+    (nested / "cats" / "back").symlink_to(nested)
+    votes = Votes.from_counts([[2, 1], [0, 3]], items=["inside/b", "inside/a"])
+    data = own_data(votes, tmp_path / "linked")
+    assert not data.votes.notes  # nothing was found twice by the link that leads back
+    assert data.inputs[:, 0, 3, 3].tolist() == [20, 10]
 
 
 def test_missing_and_spare_files(folder):
@@ -101,8 +164,25 @@ def test_missing_and_spare_files(folder):
 
 def test_a_folder_without_images(tmp_path):
     (tmp_path / "cats").mkdir()
-    with pytest.raises(InputError, match=r"holds no images .* Folders inside of it are not searched"):
+    with pytest.raises(InputError, match=r"holds no images .* and neither do the folders inside of it"):
         own_data(votes_on(NAMES), tmp_path)
+
+
+def test_more_images_than_memory_holds_are_refused_and_not_read(folder, monkeypatch):
+    (folder / "c.png").write_text("which is not come to")
+    monkeypatch.setattr("dissensus.datasets.image_folder.memory", lambda: 800)
+    with pytest.raises(InputError, match=r"^3 images of 6 x 8 need .* memory, .* such as \[64, 64\], with size="):
+        own_data(votes_on(NAMES), folder)
+    Image.fromarray(colour(9)).save(folder / "c.png")
+    assert len(own_data(votes_on(NAMES), folder, size=(4, 4))) == 3
+
+
+def test_large_images_are_told_of(folder):
+    for name in NAMES:
+        Image.fromarray(colour(10, 10, 300)).save(folder / f"{name}.png")
+    (note,) = own_data(votes_on(NAMES), folder).votes.notes
+    assert note.startswith("Images of 10 x 300 pixels train slowly; the option size=[64, 64]")
+    assert not own_data(votes_on(NAMES), folder, size=(10, 299)).votes.notes
 
 
 def test_a_broken_file_is_named(folder):

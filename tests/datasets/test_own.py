@@ -172,8 +172,43 @@ def test_a_header_that_can_be_cut_in_two_ways_is_told(votes, tmp_path):
 
 def test_an_item_without_an_input(votes, tmp_path):
     path = write_npz(tmp_path / "x.npz", NAMES[:4], FEATURES[:4])
-    with pytest.raises(InputError, match=r"^item 'emil' has votes but no input in .*x.npz: add the inputs, or leave"):
+    with pytest.raises(
+        InputError, match=r"^item 'emil' has votes but no input in .*x.npz\. Add the inputs; .* with others"
+    ):
         own_data(votes, path)
+
+
+def test_votes_without_an_input_are_left_out_where_that_is_said(votes, tmp_path):
+    path = write_npz(tmp_path / "x.npz", ["fred", *NAMES[2:]], FEATURES[1:])
+    data = own_data(votes, path, others="drop")
+    assert data.votes.items.tolist() == NAMES[2:]
+    np.testing.assert_array_equal(data.inputs, FEATURES[2:])
+    assert data.votes.notes == (
+        "Items without inputs are left out: 2 of 5 (first: 'dora').",
+        "Inputs without votes are left out: 1 of 4 (first: 'fred').",
+    )
+    fewer = own_data(votes.take([2, 3, 4]), write_npz(tmp_path / "fewer.npz", NAMES[2:], FEATURES[2:]))
+    assert data.digest() == fewer.digest()  # a run is that of what is left, however the rest was left out
+    whole = write_npz(tmp_path / "whole.npz", NAMES, FEATURES)
+    assert own_data(votes, whole, others="drop").digest() == own_data(votes, whole).digest() != data.digest()
+
+
+def test_what_is_left_of_the_votes_must_be_enough(votes, tmp_path):
+    with pytest.raises(
+        InputError, match=r"votes on 1 items for 2 classes, .* Items without inputs are left out: 4 of 5"
+    ):
+        own_data(votes, write_npz(tmp_path / "x.npz", NAMES[4:], FEATURES[4:]), others="drop")
+    with pytest.raises(InputError, match="No id is in both") as caught:
+        own_data(votes, write_npz(tmp_path / "x.npz", ["fred"], FEATURES[:1]), others="drop")
+    assert "drop" not in str(caught.value)
+    two = Votes.from_counts([[1, 1], [1, 0], [0, 1]], items=NAMES[:3])
+    data = own_data(two, write_npz(tmp_path / "x.npz", NAMES[1:3], FEATURES[1:3]), others="drop")
+    assert data.votes.notes[-1].startswith("No item has two votes")
+
+
+def test_a_misspelt_word_leaves_nothing_out(votes, tmp_path):
+    with pytest.raises(InputError, match='others must be "error" or "drop", but it is \'dorp\''):
+        own_data(votes, tmp_path / "x.npz", others="dorp")
 
 
 def test_inputs_without_votes_are_left_out_and_told(votes, tmp_path):
@@ -188,6 +223,9 @@ def test_rows_without_ids_are_as_many_as_the_items(tmp_path):
     np.save(tmp_path / "x.npy", FEATURES)
     with pytest.raises(InputError, match=r"^row '4' has no votes, and the rows of .*x.npy have no ids .* np.savez"):
         own_data(votes_on([0, 1, 2, 3]), tmp_path / "x.npy")
+    assert len(own_data(votes_on(range(7)), tmp_path / "x.npy", others="drop")) == 5
+    with pytest.raises(InputError, match=r"^row '0' has no votes"):  # counted from 1
+        own_data(votes_on(range(1, 8)), tmp_path / "x.npy", others="drop")
 
 
 def test_ids_of_another_kind_altogether(votes, tmp_path):
@@ -197,7 +235,14 @@ def test_ids_of_another_kind_altogether(votes, tmp_path):
     message = str(caught.value)
     assert "5 items ('dora', 'anna', 'carl', ...) have votes but no input" in message
     assert "5 inputs ('DORA', 'ANNA', 'CARL', ...) have no votes" in message
-    assert "No id is in both; are they written in the same way" in message
+    assert "No id is in both: are they written in the same way, and the right ones?" in message
+    assert message.endswith("name it with item=...")
+
+
+def test_ids_of_another_column(votes, tmp_path):
+    (tmp_path / "x.csv").write_text("nr,a\n1,0.5\n2,1.5\n")
+    with pytest.raises(InputError, match=r"those of the votes and that .* are named with item=\.\.\. and ids=\.\.\.$"):
+        own_data(votes, tmp_path / "x.csv")
 
 
 def test_an_id_twice(votes, tmp_path):
@@ -235,6 +280,11 @@ def test_a_gap_in_the_features(votes, tmp_path, bad):
         InputError, match=r"row 2 of .*x.npz \(item 'emil'\), feature 1, is .* \(1 of 5 rows are wrong\)"
     ):
         own_data(votes, write_npz(tmp_path / "x.npz", np.array(NAMES)[ORDER], values))
+
+
+def test_a_gap_in_features_that_are_left_out_is_no_fault(votes, tmp_path):
+    path = write_npz(tmp_path / "x.npz", [*NAMES, "fred"], np.vstack([FEATURES, [np.nan, 1]]))
+    assert_aligned(own_data(votes, path))
 
 
 def test_an_empty_cell_in_a_table(votes, tmp_path):
@@ -429,9 +479,12 @@ def test_items_of_a_folder_of_images(tmp_path):
     assert (ids, images.shape) == (["a", "b"], (2, 1, 2, 3))
     assert own_items(tmp_path, endings=True)[0] == ["a.bmp", "b.png"]
     image.fromarray(np.full((4, 6), 9, np.uint8)).save(tmp_path / "a.png")
-    with pytest.raises(InputError, match=r"ids must be unique, but in .* id 'a' occurs more than once"):
+    with pytest.raises(InputError, match=r"^a.bmp and a.png in .* would both be 'a'; .* with endings=True"):
         own_items(tmp_path)
     assert len(own_items(tmp_path, endings=True)[0]) == 3
+    (tmp_path / "cats").mkdir()
+    (tmp_path / "a.png").rename(tmp_path / "cats" / "a.png")
+    assert own_items(tmp_path)[0] == ["a", "b", "cats/a"]
 
 
 def test_items_are_given_in_one_way_and_with_options_of_that(tmp_path):
@@ -445,6 +498,8 @@ def test_items_are_given_in_one_way_and_with_options_of_that(tmp_path):
         own_items("x.npy", text="words")
     with pytest.raises(InputError, match="is a folder: its file names are the ids"):
         own_items(tmp_path, ids="name")
+    with pytest.raises(InputError, match=r"endings are those of images in a folder, but x\.npy is none"):
+        own_items("x.npy", endings=True)
     with pytest.raises(InputError, match="ids must be unique"):
         own_items(write_npz(tmp_path / "x.npz", ["a", "a"], FEATURES[:2]))
     np.save(tmp_path / "x.npy", [[1.0], [np.nan]])

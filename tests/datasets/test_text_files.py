@@ -132,14 +132,29 @@ def test_texts_without_votes_are_left_out_and_told(tmp_path):
     votes = Votes.from_counts([[1, 0], [0, 1]], items=["a", "b"])
     data = own_data(votes, texts=write(tmp_path / "texts.csv", ROWS))
     assert data.inputs.first == (" First ", "Second, one.")
-    assert data.votes.notes[-1] == "Texts without votes are left out: 1 of 3 (first: 'c')."
+    assert data.votes.notes[0] == "Texts without votes are left out: 1 of 3 (first: 'c')."
+
+
+def test_a_row_without_a_text_is_refused_only_if_there_are_votes_on_it(tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("id,text\na,one\nb,two\nc,\n")
+    assert own_data(Votes.from_counts([[1, 1], [0, 1]], items=["a", "b"]), texts=path).inputs.first == ("one", "two")
+    votes = Votes.from_counts([[1, 1], [0, 1], [1, 0]], items=["a", "b", "c"])
+    with pytest.raises(InputError, match="line 4: there is no text"):
+        own_data(votes, texts=path)
+    data = own_data(votes, texts=path, others="drop")
+    assert data.inputs.first == ("one", "two")
+    assert data.votes.notes == ("Items without texts are left out: 1 of 3 (first: 'c').",)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("id,text\na,one\na,other\n", "texts.csv, line 3: item 'a' stood there before, with another text"),
-        ("id,text\na,one\nb,\n", "texts.csv, line 3: there is no text. Leave such items out, in the votes too"),
+        (
+            "id,text\na,one\nb,\n",
+            "texts.csv, line 3: there is no text. Leave such items out; .* with others=",
+        ),
         ("id,text\na,one\n,two\n", "texts.csv, line 3: there is no id"),
         ("id,words\na,one\n", "has no column 'text'; its columns are id, words. .* with text=..."),
         ("name,text\na,one\n", "has no column 'id' or 'item' or 'task'; .* with ids=..."),

@@ -24,6 +24,13 @@ def test_two_files_with_the_options_of_their_readers(tmp_path):
     assert data.votes.counts().tolist() == [[1, 0, 1], [0, 1, 0], [0, 1, 0]]
 
 
+def test_votes_without_an_input_are_left_out_by_an_option(tmp_path):
+    (tmp_path / "labels.csv").write_text("item,label\nx,no\nx,yes\ny,no\nz,no\n")
+    np.savez(tmp_path / "inputs.npz", inputs=np.eye(2, dtype=np.float32), ids=["x", "y"])
+    source = Source(votes="labels.csv", inputs="inputs.npz", options={"others": "drop"}).beside(tmp_path)
+    assert source.load().votes.items.tolist() == ["x", "y"]
+
+
 def test_absolute_paths_stay(source, tmp_path):
     assert source.beside(tmp_path) == source
 

@@ -112,8 +112,14 @@ def test_grey_images_are_taken_where_it_was_trained_in_colour(tmp_path):
     grey = data.inputs[:4, :1]
     np.testing.assert_array_equal(predict_with(run, grey).logits, predict_with(run, np.repeat(grey, 3, axis=1)).logits)
     four = np.repeat(grey, 4, axis=1)
-    with pytest.raises(InputError, match=r"trained with images \(3, 20, 20\), but these are images \(4, 20, 20\)"):
+    with pytest.raises(
+        InputError, match=r"trained with images \(3, 20, 20\), but these are .*\. Bring them to 3 channels, too\.$"
+    ):
         predict_with(run, four)
+    with pytest.raises(
+        InputError, match=r"images \(3, 8, 8\)\. Bring .* to that height and width with size=\[20,20\]$"
+    ):
+        predict_with(run, np.zeros((2, 3, 8, 8), np.uint8))
 
 
 @pytest.mark.parametrize(

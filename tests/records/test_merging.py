@@ -94,6 +94,20 @@ def test_a_run_that_was_made_again_takes_the_place_of_the_one_that_is_here(store
     assert counted(merge(store, archives, replace=True)) == (0, 7, 0, 0, 0)
 
 
+@pytest.mark.parametrize("kept", ["weights", "features", "diagnostics"])
+def test_a_run_that_kept_more_does_not_give_way(store, other, add, kept):
+    name = add(store, 1, features=4 * (kept == "features"), best_logits=np.zeros((30, 3), np.float32))
+    if kept == "weights":
+        (store.read(name).path / "model.safetensors").write_bytes(b"weights")
+    if kept == "diagnostics":
+        store.read(name).write_diagnostics([Diagnosis("trace", 9.0, 8.0, 10.0, 30, weights="best")])
+    assert add(other, 1) == name
+    before = contents(store)
+    merged = merge(store, [other.path], replace=True)
+    assert (merged.fuller, merged.replaced) == ([name], [])
+    assert contents(store) == before
+
+
 def test_what_is_said_of_a_run_that_gave_way_goes_with_it(store, other, add):
     """By runs that stay as they are; one that came along speaks of the one that is here now, if it does."""
     name = add(store, 1, best_logits=np.zeros((30, 3), np.float32))

@@ -18,14 +18,16 @@ class DissensusError(Exception):
 class InputError(DissensusError, ValueError):
     """The data, the file or the argument that was given cannot be used as it is.
 
-    Where keywords would mend it, the message ends with them: those to ``give`` a value, and those to ``switch_on``.
-    They are kept apart from its words, since the command has options in their place.
+    Where keywords would mend it, the message ends with them: those to ``give`` a value, which may be said, and those to
+    ``switch_on``. They are kept apart from its words, since the command has options in their place.
 
     >>> error = InputError("the columns are task and what; say which is the label", give=["label"])
     >>> str(error)
     'the columns are task and what; say which is the label with label=...'
     >>> error.told(keyword="--{} ...")
     'the columns are task and what; say which is the label with --label ...'
+    >>> InputError("two votes have no input; leave them out", give=['others="drop"']).told(keyword="--option {}=...")
+    'two votes have no input; leave them out with --option others="drop"'
     >>> InputError("classes are numbers; say that they are ratings", switch_on=["ordered"]).told(switch="--{}")
     'classes are numbers; say that they are ratings with --ordered'
     """
@@ -39,7 +41,9 @@ class InputError(DissensusError, ValueError):
 
     def told(self, keyword: str = "{}=...", switch: str = "{}=True") -> str:
         """The message, with keywords written as whoever reads it writes them."""
-        mends = [*map(keyword.format, self.give), *map(switch.format, self.switch_on)]
+        given = [one.partition("=") for one in self.give]
+        values = [keyword.format(name).replace("...", value or "...") for name, _, value in given]
+        mends = [*values, *map(switch.format, self.switch_on)]
         return f"{self.args[0]} with {listed(mends)}" if mends else str(self.args[0])
 
 

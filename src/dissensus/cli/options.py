@@ -65,7 +65,13 @@ DrawAs = Annotated[
     ),
 ]
 Inputs = Annotated[
-    str | None, typer.Option("--inputs", metavar="FILE|FOLDER", help="Your features (.npy, .npz, ...) or images.")
+    str | None,
+    typer.Option(
+        "--inputs",
+        metavar="FILE|FOLDER",
+        help="Your features (.npy, .npz, .csv, ...), or a folder of images, with those in folders inside of it. Inputs "
+        "without votes are left out; votes without inputs, or texts, by --option others=drop.",
+    ),
 ]
 TextTable = Annotated[
     str | None,
@@ -82,7 +88,7 @@ Options = Annotated[
         "--option",
         metavar="KEY=VALUE",
         help='How to read the data: label=answer, layout=counts, ordered=true, \'classes=["no","yes"]\', '
-        "'ignore=[\"unsure\"]', 'size=[32,32]'; or items=500 of glyphs.",
+        "'ignore=[\"unsure\"]', 'size=[32,32]', others=drop; or items=500 of glyphs.",
     ),
 ]
 Model = Annotated[

@@ -53,7 +53,10 @@ def predict(
     inputs: Annotated[
         str | None,
         typer.Option(
-            "--inputs", metavar="FILE|FOLDER", help="New items: features (.npy, .npz, .csv, ...) or images, as trained."
+            "--inputs",
+            metavar="FILE|FOLDER",
+            help="New items: features (.npy, .npz, .csv, ...) or images, as trained. Of a folder, those in "
+            "folders inside of it, too.",
         ),
     ] = None,
     texts: Annotated[
@@ -231,18 +234,27 @@ def _items(given: Mapping[str, str | None], option: Sequence[str] | None, run: S
         raise InputError(unknown("option of new items", wrong[0], known))
     if flag == "--texts":
         return own_items(texts=place, **settings)
-    return own_items(place, **_of_images(run, Path(place)) | settings)
+    if not Path(place).is_dir():
+        return own_items(place, **settings)
+    size = (run.about.get("source") or {}).get("options", {}).get("size")  # as the run read them
+    paths, images = own_items(place, endings=True, **({"size": size} if size else {}) | settings)
+    return _as_in_training(paths, Path(place), [str(item) for item in run.predictions["ids"].tolist()]), images
 
 
-def _of_images(run: StoredRun, place: Path) -> dict[str, Any]:
-    """How the run read images: their size, and whether their ids have the endings of the files."""
-    if not place.is_dir():
-        return {}
-    from dissensus.datasets.image_folder import ENDINGS
+def _as_in_training(paths: list[str], folder: Path, trained: Sequence[str]) -> list[str]:
+    """The ids of images: as those of the run if these are among them, else their paths, with endings if those have any.
 
-    size = (run.about.get("source") or {}).get("options", {}).get("size")
-    endings = any(item.lower().endswith(ENDINGS) for item in run.predictions["ids"].tolist())
-    return {"endings": endings} | ({"size": size} if size else {})
+    >>> _as_in_training(["cats/a.png", "cats/b.png"], Path("images"), ["images/cats/b"])
+    ['images/cats/a', 'images/cats/b']
+    >>> _as_in_training(["cats/c.png", "eels/c.png"], Path("new"), ["images/cats/b"])
+    ['cats/c', 'eels/c']
+    """
+    from dissensus.datasets.image_folder import ENDINGS, ids_like, without_endings
+
+    ids = ids_like(paths, folder, trained)
+    if not set(trained) <= set(ids):
+        ids = paths if any(item.lower().endswith(ENDINGS) for item in trained) else without_endings(paths)
+    return ids if len(set(ids)) == len(ids) else paths
 
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {

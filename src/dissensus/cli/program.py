@@ -81,15 +81,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _of_reading(command: str) -> Collection[str]:
     """Words on how to read data, which these commands take as ``--option``."""
-    if command == "predict":
-        from dissensus.datasets import own_items
-
-        return signature(own_items).parameters
-    if command not in ("compare", "train"):
+    if command not in ("compare", "train", "predict"):
         return ()
+    from dissensus.datasets import own_data, own_items
     from dissensus.votes import read_votes
 
-    return signature(read_votes).parameters
+    readers = (own_items,) if command == "predict" else (read_votes, own_data)
+    return {name for reader in readers for name in signature(reader).parameters} - {"votes", "inputs", "texts"}
 
 
 def _kind(error: DissensusError) -> str:

@@ -431,7 +431,7 @@ def _json_verdicts(judged: PaperJudgement) -> dict[str, Any]:
 def _show_verdicts(judged: PaperJudgement, studied: Sequence[Studied], page: Path) -> None:
     """A table of verdicts, the answer in sentences, and what studies found in plain words."""
     from dissensus.report.paper import banner
-    from dissensus.report.paper.ledger import legend, sign
+    from dissensus.report.paper.ledger import added_to, legend, sign
 
     ledger = judged.ledger
     claims, views = _claims_and_views(ledger)
@@ -439,9 +439,14 @@ def _show_verdicts(judged: PaperJudgement, studied: Sequence[Studied], page: Pat
     title = f"{judged.paper.title}, from {many(len(judged.evidence.runs), 'run')}"
     if len(views) > len(claims):  # a line a data set and model that was run
         run = [view for view in views if any(row.seeds for row in ledger.under(view))]
-        rows = [[view, *(sign(ledger.row(claim, view)) for claim in claims)] for view in run]
+        later = added_to(ledger)
+        rows = [
+            [f"{view} †" if view in later else view, *(sign(ledger.row(claim, view)) for claim in claims)]
+            for view in run
+        ]
         show_table(title, ["", *claims], rows)
-        out.print("\n".join(["", *map(escape, titled.values()), legend()]))
+        mark = ", † added when results had been seen" if later else ""
+        out.print("\n".join(["", *map(escape, titled.values()), legend() + mark]))
     else:
         rows = [[titled[claim], *(ledger.row(claim, view).standing for view in views)] for claim in claims]
         show_table(title, ["claim", *views], rows)

@@ -226,7 +226,8 @@ def runs_merge(
 
     What is here is kept as it is, so merging again does nothing, and a merge
     that was broken off goes on. With --replace the last that comes in stays:
-    merge what was packed together at once, and in the order of packing.
+    merge what was packed together at once, and in the order of packing. A run
+    that kept more than what comes in stays all the same.
 
     An archive is checked as a whole before the first of its runs comes in. One
     that is damaged keeps no other out; it is named, and the exit code is 2.
@@ -239,6 +240,11 @@ def runs_merge(
             f"{len(merged.other)} of those already here have other numbers; what is here is kept. "
             "One plan carried out on two machines may differ in the last digits. Those that had to be made again take "
             "their places with --replace."
+        )
+    if merged.fuller:
+        tell_note(
+            f"kept, though to be replaced: {', '.join(merged.fuller)}. What comes in lacks weights, features or "
+            "diagnostics that they have. Where that is meant, remove them first: dissensus runs rm."
         )
     if merged.busy:
         tell_note(f"left alone, since they are being made here at this moment: {', '.join(merged.busy)}.")

@@ -1,8 +1,11 @@
-"""A folder of images: one file an item, known by its name."""
+"""A folder of images: one file an item, known by its path or name."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import os
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +19,85 @@ _GREY = ("1", "L")
 _PLAIN = (*_GREY, "P", "RGB", "RGBA", "LA")  # eight bits a channel; others would be clipped on the way to RGB
 
 
-def image_files(folder: Path, wanted: Collection[str]) -> tuple[list[str], list[Path]]:
-    """The images in a folder and their ids: file names with the ending if one of those is ``wanted``, else without."""
-    files = sorted(
-        file for file in folder.iterdir() if file.suffix.lower() in ENDINGS and not file.name.startswith(".")
-    )
-    if not files:
-        raise InputError(
-            f"{folder} holds no images ({', '.join(ENDINGS)}). Folders inside of it are not searched, since two of "
-            "them could hold files of one name."
-        )
-    names = [file.name for file in files]
-    return (names if not set(names).isdisjoint(wanted) else [file.stem for file in files]), files
+def image_files(folder: Path) -> dict[str, Path]:
+    """The images in a folder and in those inside of it, by their paths from there, in order; hidden ones are none."""
+    files: list[Path] = []
+    for place, inside, names in os.walk(folder, followlinks=True):
+        inside[:] = [name for name in inside if not (name.startswith(".") or _leads_back(Path(place, name)))]
+        files += [Path(place, name) for name in names if not name.startswith(".")]
+    images = sorted(file for file in files if file.suffix.lower() in ENDINGS)
+    if not images:
+        raise InputError(f"{folder} holds no images ({', '.join(ENDINGS)}), and neither do the folders inside of it.")
+    return {file.relative_to(folder).as_posix(): file for file in images}
+
+
+def ids_like(paths: Collection[str], folder: Path, wanted: Collection[str]) -> list[str]:
+    """The ids of images by their ``paths``, in the one way of writing them in which most that are ``wanted`` are found.
+
+    >>> ids_like(["cats/a.png", "cats/b.png", "eels/a.png"], Path("images"), ["images/cats/a", "images/eels/a"])
+    ['images/cats/a', 'images/cats/b', 'images/eels/a']
+    """
+    wanted = set(wanted)
+    best, most = list(paths), (0, 0)
+    for ids in _ways(paths, folder, wanted):
+        times = Counter(ids)
+        found = [times[name] for name in wanted if name in times]
+        if (found.count(1), len(found)) > most:
+            best, most = ids, (found.count(1), len(found))
+        if found.count(1) == len(wanted):
+            break
+    return best
+
+
+def without_endings(paths: Iterable[str]) -> list[str]:
+    """
+    >>> without_endings(["a.png", "cats/b.1.jpg"])
+    ['a', 'cats/b.1']
+    """
+    return [path.rpartition(".")[0] for path in paths]
+
+
+def first_shared(ids: Sequence[str], paths: Iterable[str], among: Container[str]) -> tuple[str, list[str]] | None:
+    """The first of these ids that two paths have, and both; None if there is none."""
+    of: dict[str, str] = {}
+    for name, path in zip(ids, paths, strict=True):
+        if of.setdefault(name, path) != path and name in among:
+            return name, [of[name], path]
+    return None
+
+
+def _leads_back(folder: Path) -> bool:
+    """Whether this is a link to a folder that it lies in."""
+    return folder.is_symlink() and folder.parent.resolve().is_relative_to(folder.resolve())
+
+
+def _ways(paths: Collection[str], folder: Path, wanted: Collection[str]) -> Iterator[list[str]]:
+    """Paths from the folder, names alone, paths from further up that lead through it, and addresses elsewhere.
+
+    Each with endings first. Paths come before names: with an image a.png and another in a folder inside, a.png is the
+    first of them.
+    """
+    names = [path.rpartition("/")[2] for path in paths]
+    above = folder.absolute().as_posix().split("/")
+    places = ["/".join(above[start:]) + "/" for start in reversed(range(len(above)))]
+    longer = ([place + path for path in paths] for place in [*places, *_addresses(wanted)])
+    for ids in chain([list(paths), names], longer):
+        yield ids
+        yield without_endings(ids)
+
+
+def _addresses(wanted: Collection[str]) -> list[str]:
+    """What all ids begin with, if they are addresses, up to each of its slashes: a copy of that place is the folder.
+
+    >>> _addresses(["s3://mine/cats/a.png", "s3://mine/cats/b.png"])
+    ['s3://mine/cats/', 's3://mine/', 's3://', 's3:/']
+    >>> _addresses(["cats/a.png", "cats/b.png"])  # which may be a folder beside the one that was given
+    []
+    """
+    shared = os.path.commonprefix(list(wanted))  # noqa: RUF071 (it is cut at slashes)
+    if "://" not in shared and not shared.startswith("/"):
+        return []
+    return [shared[: place + 1] for place in reversed(range(len(shared))) if shared[place] == "/"]
 
 
 def read_images(files: Sequence[Path], size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
@@ -40,6 +110,8 @@ def read_images(files: Sequence[Path], size: tuple[int, int] | None = None) -> N
     images: list[NDArray[np.uint8]] = []
     for file in files:
         images.append(_pixels(file, size))
+        if len(images) == 1:
+            _refuse_more_than_memory(len(files), images[0])
         if images[-1].shape[:2] != images[0].shape[:2]:
             raise InputError(
                 f"images must be of one size, but {file} is {_told(images[-1])} and {files[0]} is {_told(images[0])}. "
@@ -50,6 +122,24 @@ def read_images(files: Sequence[Path], size: tuple[int, int] | None = None) -> N
         return np.stack(images)[:, None]
     coloured = (image if image.ndim == 3 else np.stack([image] * 3, axis=2) for image in images)
     return np.stack([image.transpose(2, 0, 1) for image in coloured])
+
+
+def _refuse_more_than_memory(number: int, image: NDArray[np.uint8]) -> None:
+    """An error in place of a process that is killed without a word: images are read one by one, then put together."""
+    needed, there = 2 * number * image.nbytes, memory()
+    if there is not None and needed > there:
+        raise InputError(
+            f"{number:,} images of {_told(image)} need {needed / 1e9:,.0f} GB of memory, and this machine has "
+            f"{there / 1e9:,.0f} GB. Bring them to a smaller height and width in pixels, such as [64, 64],",
+            give=["size"],
+        )
+
+
+def memory() -> int | None:
+    """Bytes of memory that this machine has; None where the system does not tell, as Windows."""
+    if not hasattr(os, "sysconf"):
+        return None
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _pixels(file: Path, size: tuple[int, int] | None) -> NDArray[np.uint8]:

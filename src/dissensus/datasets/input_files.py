@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,33 +20,35 @@ if TYPE_CHECKING:
 Inputs: TypeAlias = NDArray[np.uint8] | NDArray[np.float32]
 
 _CHANNELS = (1, 3, 4)
-_TABLES = (".csv", ".tsv", ".parquet")
+TABLES = (".csv", ".tsv", ".parquet")
 _STARTS = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")  # of npy, of npz, and of npz without arrays
 
 
-def read_inputs(path: Path, column: str | None, *, numbered: bool, voted: bool = True) -> tuple[list[str], Inputs]:
+def read_inputs(
+    path: Path, column: str | None, *, numbered: bool, needed: Container[str] | None = None
+) -> tuple[list[str], Inputs]:
     """The ids of a file's rows and the rows, as float32 features or uint8 images with channels first.
 
-    ``column`` names the column of ids in a table. ``numbered``: whether row numbers can serve as ids. ``voted``:
-    whether there are votes on them.
+    ``column`` names the column of ids in a table. ``numbered``: whether row numbers can serve as ids. ``needed``: the
+    ids of which there are votes, whose features must not have gaps; None where there are no votes, and all are needed.
     """
     existing_file(path, "file of inputs, or a folder of images,")
-    if path.suffix in _TABLES:
+    if path.suffix in TABLES:
         ids, values = _read_table(path, column)
     elif column is not None:
-        raise InputError(f"ids={column!r} names a column of a table ({', '.join(_TABLES)}), but {path} is none.")
+        raise InputError(f"ids={column!r} names a column of a table ({', '.join(TABLES)}), but {path} is none.")
     elif path.suffix == ".npz":
         ids, values = _read_npz(path)
     elif path.suffix == ".npy":
         ids, values = _read_npy(path, numbered)
     else:
         raise InputError(
-            f"{path} ends in {path.suffix!r}, but inputs are read from .npz, .npy, {', '.join(_TABLES)} or a "
+            f"{path} ends in {path.suffix!r}, but inputs are read from .npz, .npy, {', '.join(TABLES)} or a "
             "folder of images."
         )
     if len(ids) != len(values):
         raise InputError(f"{path} has {len(ids)} ids for {len(values)} inputs; each input needs one id.")
-    return ids, _as_images(values, path) if values.ndim > 2 else _as_features(values, ids, path, voted)
+    return ids, _as_images(values, path) if values.ndim > 2 else _as_features(values, ids, path, needed)
 
 
 def _read_npz(path: Path) -> tuple[list[str], NDArray[Any]]:
@@ -142,7 +145,9 @@ def _read_frame(path: Path, column: str | None) -> pl.DataFrame:
     return frame
 
 
-def _as_features(values: NDArray[Any], ids: list[str], path: Path, voted: bool) -> NDArray[np.float32]:
+def _as_features(
+    values: NDArray[Any], ids: list[str], path: Path, needed: Container[str] | None
+) -> NDArray[np.float32]:
     if values.ndim != 2 or values.dtype.kind not in "biuf" or values.shape[1] == 0:
         raise InputError(
             f"inputs in {path} must be features, numbers (items, features), or images, uint8 (items, height, width, "
@@ -150,14 +155,17 @@ def _as_features(values: NDArray[Any], ids: list[str], path: Path, voted: bool) 
         )
     with np.errstate(over="ignore"):  # what does not fit float32 becomes infinite and is refused below
         features = values.astype(np.float32)
-    bad = np.argwhere(~np.isfinite(features))
+    gaps = ~np.isfinite(features)
+    if needed is not None:
+        gaps[[name not in needed for name in ids]] = False
+    bad = np.argwhere(gaps)
     if len(bad):
         row, column = bad[0]
         raise InputError(
             f"features must be finite in float32, but row {row} of {path} (item {ids[row]!r}), feature {column}, is "
             f"{values[row, column]} ({len(set(bad[:, 0].tolist()))} of {len(values)} rows are wrong). "
-            f"Fill the gaps or leave those items out{', in the votes too' if voted else ''}; rows and features count "
-            "from 0."
+            f"Fill the gaps or leave those items out{'' if needed is None else ', in the votes too'}; rows and "
+            "features count from 0."
         )
     return features
 

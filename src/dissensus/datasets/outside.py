@@ -35,7 +35,7 @@ def read_own(place: str, size: Size | None = None) -> NDArray[np.uint8]:
     """An ``.npz`` with the array ``images``; or a folder of images, brought to ``size`` or to that of the first."""
     path = Path(place)
     if path.is_dir():
-        _, files = image_files(path, ())
+        files = list(image_files(path).values())
         return read_images(files, size or read_images(files[:1]).shape[2:])
     if not path.is_file():
         raise InputError(f"there is no folder and no file {place}; images are read from a folder or an .npz.")

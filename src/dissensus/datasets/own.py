@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.datasets.dataset import Dataset, Inputs
-from dissensus.datasets.image_folder import image_files, read_images
-from dissensus.datasets.input_files import read_inputs
-from dissensus.datasets.text_files import Columns, NamedTexts, read_texts
+from dissensus.datasets.image_folder import first_shared, ids_like, image_files, read_images, without_endings
+from dissensus.datasets.input_files import TABLES, read_inputs
+from dissensus.datasets.text_files import Columns, read_texts
 from dissensus.votes import Votes
 
+LARGE = 256  # pixels a side: of such images small-cnn takes 100 a second on two cores, of 1024 pixels 3
 _NAMED = 3  # ids that a message names; it counts all of them
 
 
@@ -33,14 +34,16 @@ def own_data(
     text_pair: str | None = None,
     group: str | None = None,
     texts_delimiter: str | None = None,
+    others: str = "error",
     **reading: Any,
 ) -> Dataset:
     """The items of ``votes``, in their order, with the inputs, or the texts, that have the same ids.
 
     ``votes`` is a file for ``read_votes``, which is given ``reading``, or what it returned. ``inputs`` is one of
 
-    - a folder of images, whose file names, with or without the ending, are the ids; all of one size, or brought to
-      ``size=(height, width)``;
+    - a folder of images, all of one size, or brought to ``size=(height, width)``. Ids are the names of the files, or
+      their paths where they lie in folders inside of it (``cats/a.png``, ``images/cats/a.png``, or an address such as
+      ``s3://mine/cats/a.png``), with or without the ending; all are written in the same way, each is that of one file;
     - ``.npz`` with the arrays ``inputs`` and ``ids``;
     - ``.npy``, if the ids in the votes are its row numbers, from 0;
     - ``.csv``, ``.tsv`` or ``.parquet`` with numbers in all columns but that of the ids: the first, or ``ids="name"``.
@@ -51,9 +54,9 @@ def own_data(
     votes file itself, if that has the texts in it. Without groups, items with the same words in ``text`` form one.
 
     Arrays are features (items, features) or uint8 images (items, height, width), (items, height, width, channels) or
-    (items, channels, height, width). Every item with votes must have an input; items and inputs without any vote are
-    left out, with a note (but not rows that have no ids, which must be as many as the items). Ids are compared as they
-    are written: ``7`` is not ``007``.
+    (items, channels, height, width). Ids are compared as they are written: ``7`` is not ``007``. Items and inputs
+    without any vote are left out, with a note (but not rows that have no ids, which must be as many as the items).
+    Votes on items that have no input are an error, or left out with a note, too, by ``others="drop"``.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "inputs.npz"
@@ -64,20 +67,25 @@ def own_data(
     """
     if (inputs is None) == (texts is None):
         raise InputError("one's own data are votes with inputs or votes with texts: give one of the two.")
+    if others not in ("error", "drop"):
+        raise InputError(f'others must be "error" or "drop", but it is {others!r}.')
     table, unvoted = _votes(votes, reading)
     columns = Columns(ids, text, text_pair, group)
     _refuse_misplaced(inputs, texts, columns, size, texts_delimiter)
     if inputs is not None:
-        return _with_inputs(table, unvoted, Path(inputs), ids, size)
+        return _with_inputs(table, unvoted, Path(inputs), ids, size, others)
     assert texts is not None
+    needed = set(_items(table)) if others == "error" else set()  # a row without a text is none, as one that is lost
     if isinstance(votes, Votes) or Path(texts) != Path(votes):
-        found = read_texts(Path(texts), columns, texts_delimiter)
+        found = read_texts(Path(texts), columns, texts_delimiter, needed=needed)
     else:  # read as it is for its votes
         if texts_delimiter is not None:
             raise InputError(f"{texts} holds the votes as well; say where its columns end", give=["delimiter"])
         columns = replace(columns, ids=ids or reading.get("item"))
-        found = read_texts(Path(texts), columns, reading.get("delimiter"), votes=reading.get("annotators", ()))
-    return _with_texts(table, unvoted, found, Path(texts))
+        annotators = reading.get("annotators", ())
+        found = read_texts(Path(texts), columns, reading.get("delimiter"), votes=annotators, needed=needed)
+    votes, order = _match(table, unvoted, found.ids, Path(texts), others, "text")
+    return Dataset("own", found.texts[order], votes, groups=found.groups[order])
 
 
 def own_items(
@@ -93,8 +101,9 @@ def own_items(
 ) -> tuple[list[str], Inputs]:
     """The ids and the inputs, or the texts, of items that nobody voted on, in the order of the file.
 
-    Files and options are those of :func:`own_data`. Images come in the order of their names, with the ``endings`` of
-    their files in the ids or without; rows of an ``.npy``, and of a table of texts without ids, are numbered from 0.
+    Files and options are those of :func:`own_data`. Images come in the order of their paths in the folder, which are
+    the ids, with the ``endings`` of the files or without; rows of an ``.npy``, and of a table of texts without ids, are
+    numbered from 0.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "new.csv"
@@ -106,6 +115,8 @@ def own_items(
         raise InputError("new items are inputs or texts: give one of the two.")
     columns = Columns(ids, text, text_pair)
     _refuse_misplaced(inputs, texts, columns, size, texts_delimiter)
+    if endings and not (inputs is not None and Path(inputs).is_dir()):
+        raise InputError(f"endings are those of images in a folder, but {inputs or texts} is none.")
     if inputs is None:
         assert texts is not None
         said = read_texts(Path(texts), columns, texts_delimiter, voted=False)
@@ -113,11 +124,17 @@ def own_items(
     path = Path(inputs)
     array: NDArray[np.uint8] | NDArray[np.float32]
     if path.is_dir():
-        found, files = image_files(path, ())
-        found, array = [file.name for file in files] if endings else found, read_images(files, size)
+        files = image_files(path)
+        found = list(files) if endings else without_endings(files)
+        if shared := first_shared(found, files, found):
+            raise InputError(
+                f"{' and '.join(shared[1])} in {path} would both be {shared[0]!r}; tell them apart",
+                switch_on=["endings"],
+            )
+        array = read_images(list(files.values()), size)
     else:
-        found, array = read_inputs(path, ids, numbered=True, voted=False)
-    _refuse_twice(found, path)
+        found, array = read_inputs(path, ids, numbered=True)
+        _refuse_twice(found, path)
     return found, array
 
 
@@ -160,34 +177,39 @@ def _votes(votes: str | os.PathLike[str] | Votes, reading: dict[str, Any]) -> tu
         told = f"Items without votes are left out: {len(unvoted)} of {table.n_items}."
         table = replace(table.take(voted), notes=(*table.notes, told))
     _check_votes(table)
-    if table.votes_per_item.max() == 1:
-        told = "No item has two votes, so soft labels, SLS, multipass and the majority vote teach the same."
-        table = replace(table, notes=(*table.notes, told))
     return table, unvoted
 
 
 def _with_inputs(
-    votes: Votes, unvoted: Collection[str], path: Path, ids: str | None, size: tuple[int, int] | None
+    votes: Votes,
+    unvoted: Collection[str],
+    path: Path,
+    ids: str | None,
+    size: tuple[int, int] | None,
+    others: str,
 ) -> Dataset:
-    wanted = [str(item) for item in votes.items.tolist()]
-    array: NDArray[np.uint8] | NDArray[np.float32]
     if path.is_dir():
-        found, files = image_files(path, wanted)
-        order, notes = _match(wanted, unvoted, found, path)
-        array = read_images([files[position] for position in order], size)
-    else:
-        found, rows = read_inputs(path, ids, numbered=votes.items.dtype.kind == "i")
-        order, notes = _match(wanted, unvoted, found, path)
-        if path.suffix == ".npy":
-            _refuse_spare(wanted, unvoted, found, path)
-        array = rows[order]
-    return Dataset("own", array, replace(votes, notes=(*votes.notes, *notes)))
-
-
-def _with_texts(votes: Votes, unvoted: Collection[str], found: NamedTexts, where: Path) -> Dataset:
-    order, notes = _match([str(item) for item in votes.items.tolist()], unvoted, found.ids, where, "text")
-    votes = replace(votes, notes=(*votes.notes, *notes))
-    return Dataset("own", found.texts[order], votes, groups=found.groups[order])
+        files = image_files(path)
+        found = ids_like(files, path, _items(votes))
+        if shared := first_shared(found, files, set(_items(votes))):
+            name, two = shared
+            raise InputError(
+                f"id {name!r} is that of {' and '.join(two)} in {path}. Write ids as paths, such as {two[0]!r}, or "
+                "leave one of these images out."
+            )
+        votes, order = _match(votes, unvoted, found, path, others)
+        places = list(files.values())
+        images = read_images([places[position] for position in order], size)
+        if size is None and max(images.shape[2:]) > LARGE:
+            told = f"Images of {images.shape[2]} x {images.shape[3]} pixels train slowly; the option size=[64, 64] "
+            votes = replace(votes, notes=(*votes.notes, f"{told}would bring them to that height and width."))
+        return Dataset("own", images, votes)
+    found, rows = read_inputs(path, ids, numbered=votes.items.dtype.kind == "i", needed=set(_items(votes)))
+    _refuse_twice(found, path)
+    votes, order = _match(votes, unvoted, found, path, others)
+    if path.suffix == ".npy":
+        _refuse_spare(_items(votes), unvoted, found, path)
+    return Dataset("own", rows[order], votes)
 
 
 def _check_votes(votes: Votes) -> None:
@@ -203,31 +225,50 @@ def _check_votes(votes: Votes) -> None:
 
 
 def _match(
-    wanted: Sequence[str], unvoted: Collection[str], found: Sequence[str], where: Path, noun: str = "input"
-) -> tuple[NDArray[np.int64], list[str]]:
-    """The position in ``found`` of each id in ``wanted``, all of which must be there, and a note on those beside them.
+    votes: Votes, unvoted: Collection[str], found: Sequence[str], where: Path, others: str, noun: str = "input"
+) -> tuple[Votes, NDArray[np.int64]]:
+    """The votes, with notes on what is left out, and the position in ``found`` of each of their items.
 
     Those that are known to be ``unvoted`` are told of already.
     """
-    _refuse_twice(found, where)
+    wanted = _items(votes)
     place = {name: position for position, name in enumerate(found)}
     lost = [name for name in wanted if name not in place]
     spare = _spare(wanted, unvoted, found)
+    if lost and (others == "error" or len(lost) == len(wanted)):
+        raise _lost(lost, spare, len(wanted), where, noun)
+    notes = list(votes.notes)
     if lost:
-        faults = [
-            f"{_told(lost, 'item', 'has', 'have')} votes but no {noun} in {where}: add the {noun}s, or leave those "
-            "votes out."
-        ]
-        if spare:
-            faults.append(f"{_told(spare, noun, 'has', 'have')} no votes.")
-        if len(lost) == len(wanted):
-            faults.append("No id is in both; are they written in the same way, and is the right column read?")
-        raise InputError(" ".join(faults))
-    told = [
-        f"{noun.capitalize()}s without votes are left out: {len(spare)} of {len(found)} (first: {name!r})."
-        for name in spare[:1]
-    ]
-    return np.fromiter((place[name] for name in wanted), np.int64, len(wanted)), told
+        notes.append(f"Items without {noun}s are left out: {len(lost)} of {len(wanted)} (first: {lost[0]!r}).")
+        votes = replace(votes.take([name in place for name in wanted]), notes=tuple(notes))
+        _check_votes(votes)
+    if spare:
+        told = f"{noun.capitalize()}s without votes are left out: {len(spare)} of {len(found)} (first: {spare[0]!r})."
+        notes.append(told)
+    if votes.votes_per_item.max() == 1:
+        notes.append("No item has two votes, so soft labels, SLS, multipass and the majority vote teach the same.")
+    order = np.fromiter((place[name] for name in _items(votes)), np.int64, votes.n_items)
+    return replace(votes, notes=tuple(notes)), order
+
+
+def _lost(lost: Sequence[str], spare: Sequence[str], items: int, where: Path, noun: str) -> InputError:
+    """Votes on items that have no input."""
+    faults = [f"{_told(lost, 'item', 'has', 'have')} votes but no {noun} in {where}."]
+    if spare:
+        faults.append(f"{_told(spare, noun, 'has', 'have')} no votes.")
+    if len(lost) == items:
+        faults.append("No id is in both: are they written in the same way, and the right ones?")
+        if noun == "text" or where.suffix in TABLES:
+            faults.append(f"The column, or field, with those of the votes and that with those of the {noun}s are named")
+            return InputError(" ".join(faults), give=["item", "ids"])
+        faults.append("If the votes have others in another column, or another field of an export, name it")
+        return InputError(" ".join(faults), give=["item"])
+    faults.append(f"Add the {noun}s; or leave those votes out")
+    return InputError(" ".join(faults), give=['others="drop"'])
+
+
+def _items(votes: Votes) -> list[str]:
+    return [str(item) for item in votes.items.tolist()]
 
 
 def _refuse_twice(found: Sequence[str], where: Path) -> None:

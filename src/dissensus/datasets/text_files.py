@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,12 +50,14 @@ def read_texts(
     votes: Collection[str] = (),
     *,
     voted: bool = True,
+    needed: Container[str] | None = None,
 ) -> NamedTexts:
     """The texts of a table; an id may stand on several rows, as it does in a votes file, if its texts are the same.
 
     Without a column ``group``, items whose first texts have the same words form one. Columns that hold ``votes`` are no
     texts, though they may have such a name. Columns of text are cut at ``delimiter``, which is seen in the header.
     Where nobody ``voted`` on the items, nothing is matched by id: without a column of ids, rows are numbered from 0.
+    A row without a text is refused, or passed over if its id is not among those that are ``needed``.
     """
     import polars as pl
 
@@ -70,10 +72,14 @@ def read_texts(
     for row, (name, *said) in enumerate(zip(*cells, strict=True)):
         if all(cell is None for cell in (name, *said)):
             continue  # a blank line
+        if needed is not None and str(name) not in needed and any(map(_blank, said)) and not _blank(name):
+            continue
         for role, cell in zip(places, (name, *said), strict=True):
-            if cell is None or not str(cell).strip():
-                where = ", in the votes too" if voted else ""
-                raise InputError(f"{table.place(row)}: there is no {role}. Leave such items out{where}.")
+            if _blank(cell):
+                told = f"{table.place(row)}: there is no {role}. Leave such items out"
+                if not voted or role == "id":
+                    raise InputError(f"{told}.")
+                raise InputError(f"{told}; or leave out the votes on them", give=['others="drop"'])
             if role in ("text", "text_pair") and not isinstance(cell, str):
                 raise InputError(f"{table.place(row)}: the {role} is {cell!r:.40}, which is no text.")
         if rows.setdefault(str(name), tuple(said)) != tuple(said):
@@ -111,6 +117,10 @@ def _open(path: Path, delimiter: str | None, fewest: int) -> Table:
     if table is None:
         raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
     return table
+
+
+def _blank(cell: Any) -> bool:
+    return cell is None or not str(cell).strip()
 
 
 def _numbered(table: Table, rows: int) -> pl.Series:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from ast import literal_eval
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError, PlanError, require
+from dissensus.base.words import many
 from dissensus.datasets import Inputs, Texts, inputs_in_words
 from dissensus.datasets.dataset import check_inputs
 from dissensus.evaluation.predictions import Predictions
@@ -148,7 +150,11 @@ def _other_kind(run: StoredRun, takes: str, given: str) -> InputError:
             )
         return InputError(f"{told} Leave the column text_pair out.")
     if takes.startswith("images") and given.startswith("images"):
-        return InputError(f"{told} Bring a folder of images to that height and width", give=["size"])
+        (channels, *sides), (_, *others) = (literal_eval(shape.removeprefix("images ")) for shape in (takes, given))
+        if sides == others:
+            return InputError(f"{told} Bring them to {'grey' if channels == 1 else many(channels, 'channel')}, too.")
+        told = f"{told} Bring a folder of images to that height and width"
+        return InputError(told, give=[f"size=[{sides[0]},{sides[1]}]"])
     told = f"{told} Give it items of the same kind, made in the same way."
     if takes.startswith("features") and given.startswith("features"):
         told += " The first column of a table is read as its ids, if none is named; rows without ids can be an .npy."

@@ -21,9 +21,10 @@ from dissensus.base.errors import DissensusError, InputError, StoreError
 from dissensus.records.archive import is_features, unpack
 from dissensus.records.run import StoredRun, sync
 from dissensus.records.store import RunStore
+from dissensus.records.wanted import Wanted
 
 NameOf = Callable[[Mapping[str, Any]], str]
-What = Literal["new", "here", "busy", "other", "replaced"]
+What = Literal["new", "here", "busy", "other", "replaced", "fuller"]
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Merged:
     busy: list[str] = field(default_factory=list)  # are being made here at this moment, and were left alone
     other: list[str] = field(default_factory=list)  # those that are here with other numbers; what is here is kept
     replaced: list[str] = field(default_factory=list)  # were here with other numbers, and gave way
+    fuller: list[str] = field(default_factory=list)  # would have given way, but kept what those that came in lack
     problems: list[str] = field(default_factory=list)  # a sentence for each archive or run that did not come in
 
 
@@ -49,8 +51,9 @@ def merge(
 
     An archive comes in whole or not at all, a store run by run; what does not is told in ``problems`` and keeps nothing
     else out. Two runs of one name are one run, and what is here is kept; to ``replace`` it by what comes in, where the
-    numbers differ, is for runs that had to be made again. ``name_of`` gives the name that a plan should have: with it,
-    a run whose plan is another's does not come in.
+    numbers differ, is for runs that had to be made again, and none that kept weights, features or diagnostics gives way
+    to one that lacks them. ``name_of`` gives the name that a plan should have: with it, a run whose plan is another's
+    does not come in.
     """
     merged, said = Merged(), {}
     for source in _parts(sources, merged.problems):
@@ -135,6 +138,8 @@ def _bring_in(store: RunStore, run: StoredRun, problems: list[str], replace: boo
         return "here"
     if not replace:
         return "other"
+    if Wanted.as_kept_by(here).lacking(run):
+        return "fuller"
     store.remove(run.name)
     return "replaced" if _copied(store, run) else "busy"
 
@@ -184,8 +189,9 @@ def _bits(run: StoredRun) -> dict[str, tuple[Any, ...]]:
 
 
 def _count(merged: Merged, name: str, what: What) -> None:
-    if what == "other" and name not in merged.other:
-        merged.other.append(name)
+    kept = {"other": merged.other, "fuller": merged.fuller}.get(what, [])
+    if name not in kept:
+        kept.append(name)
     if name not in (*merged.new, *merged.here, *merged.busy, *merged.replaced):
         lists = {"new": merged.new, "busy": merged.busy, "replaced": merged.replaced}
         lists.get(what, merged.here).append(name)

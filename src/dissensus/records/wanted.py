@@ -20,6 +20,12 @@ class Wanted:
     features: bool = False  # what entered the last layer
     diagnostics: bool = False  # what was found inside the model
 
+    @classmethod
+    def as_kept_by(cls, run: StoredRun) -> Wanted:
+        """All that the run kept."""
+        lacking = (everything := cls(weights=True, features=True, diagnostics=True)).lacking(run)
+        return cls(**{what: what not in lacking for what in vars(everything)})
+
     def lacking(self, run: StoredRun) -> list[str]:
         """What of it the run did not keep."""
         return [

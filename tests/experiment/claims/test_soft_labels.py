@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dissensus.base.errors import InputError
+from dissensus.base.words import listed
 from dissensus.experiment.claims import Ledger, answer, enough_by_set, judge_claims, parse_claims, read_claims
 from dissensus.experiment.claims.claim import Claims
 from dissensus.experiment.claims.soft_labels_answer import votes_sentence
@@ -264,58 +265,114 @@ def _enough(evidence: Evidence, metric: str) -> int | str | None:
     return next(one.votes for one in several if one.metric == metric)
 
 
-def test_the_answer_says_where_and_on_average() -> None:
-    evidence = world()
-    told = answer(judge_claims(evidence, PAPER), evidence)
-    assert f"supported on {', '.join(SWEPT)}" in told[0]
-    assert "hard delivery helps on" in told[5]
-    assert told[6].startswith("Votes to pay for: 10 votes an item. More, up to a hundred, gain ")
-    assert (
-        "(10 votes for KL, 10 votes for JS distance, 1 vote for accuracy and 5 votes for EntCorr are enough)" in told[6]
-    )
-    assert "690 trainings, 10 seeds, 3 of 14 data sets and models." in told[7]
-    alone = world(protocols=(ALONE,))
-    assert "(A3, 1 data set and model)" in answer(judge_claims(alone, PAPER), alone)[5]
-    lost = world(changed(kl=lambda kl, cell: kl + 0.3 * (cell.protocol == ALONE)))
-    votes = answer(judge_claims(lost, PAPER), lost)[6]
-    assert f"({SWEPT[1]}, {SWEPT[2]})" in votes
-    assert votes.endswith(f" Not counted: {ALONE}, where soft labels hardly beat the shares of the classes.")
-    assert "Not counted" not in told[6]
-    assert f"{ALONE} at" not in answer(judge_claims(lost, PAPER), lost)[5]
-    barred = world(changed(majority_class=lambda share, cell: 0.9))
-    told = answer(judge_claims(barred, PAPER), barred)
-    assert "the hard arm does not beat the most frequent class" in told[7]
-    assert "no claim that compares with it is decided (S1, S2, S3, S4, S5, A1, A2), whatever the numbers." in told[7]
-    assert "hard delivery helps on" in told[5]  # which has a guard of its own
+SENTENCES = ("S1", "A1", "S2", "S5", "S3", "S4", "hard", "votes", "sure")
 
 
-def test_an_average_of_models_that_have_learned_nothing_says_so() -> None:
+def told_of(evidence: Evidence) -> dict[str, str]:
+    return dict(zip(SENTENCES, answer(judge_claims(evidence, PAPER), evidence), strict=True))
+
+
+def test_the_answer_says_where() -> None:
+    told = told_of(world(noise=1e-6))
+    assert f"supported on {', '.join(SWEPT)}" in told["S1"]
+    assert f"it helps on {listed(SWEPT)} (by 0.020)" in told["hard"]
+    assert "690 trainings, 10 seeds, 3 of 14 data sets and models." in told["sure"]
+    barred = told_of(world(changed(majority_class=lambda share, cell: 0.9)))
+    assert "the hard arm does not beat the most frequent class" in barred["sure"]
+    compare = "no claim that compares with it is decided (S1, S2, S3, S4, S5, A1, A2), whatever the numbers."
+    assert compare in barred["sure"]
+    assert "it helps on" in barred["hard"]  # which has a guard of its own
+
+
+def test_the_votes_to_pay_for_come_first_and_the_margins_after_them() -> None:
+    votes = told_of(world())["votes"]
+    paid = "Pay for 10 votes an item: more of them, up to a hundred, make no noticeably better model. Measured "
+    assert votes.startswith(paid)
+    assert "0.02 of accuracy (1 vote) and 0.05 of EntCorr (5 votes) of what all votes reach, which is KL 0.2" in votes
+    assert "Not counted" not in votes
+    lost = told_of(world(changed(kl=lambda kl, cell: kl + 0.3 * (cell.protocol == ALONE))))
+    assert f"on {SWEPT[1]}, {SWEPT[2]};" in lost["votes"]
+    assert lost["votes"].endswith(f" Not counted: {ALONE}, where soft labels hardly beat the shares of the classes.")
+
+
+def test_what_a_model_hardly_does_needs_no_votes_and_is_no_finding() -> None:
+    votes = told_of(world(changed(entropy_correlation=lambda r, cell: 0.07)))["votes"]
+    assert "EntCorr is left out: with all votes it is 0.070, too little for any number of votes to matter." in votes
+    assert "of EntCorr" not in votes
+
+
+def test_what_contradicts_a_claim_is_told_with_its_numbers() -> None:
+    told = told_of(world(changed(best_epoch=lambda epoch, cell: epoch - 15 * (cell.method == "soft")), noise=1e-9))
+    assert f"contradicted on {ALONE} (best epoch -3 [-3, -3])" in told["S4"]
+
+
+def test_averages_are_named_and_say_why_nothing_is_decided() -> None:
     frozen = tuple(name for name in PAPER.protocols if name.endswith("-frozen"))
-    barred = world(changed(majority_class=lambda share, cell: 0.9), protocols=frozen)
-    told = answer(judge_claims(barred, PAPER), barred)
-    assert told[0].startswith("Soft labels bring models nearer to people, also with a temperature in both arms (S1): ")
-    assert "undecided on 6 of 6 data sets and models (by the numbers alone supported on 6 of them, but " in told[0]
-    assert "on average undecided, since too few have learned enough (over all: KL " in told[0]
+    told = told_of(world(changed(majority_class=lambda share, cell: 0.9), protocols=frozen))["S1"]
+    assert told.startswith("Soft labels bring models nearer to people, also with a temperature in both arms (S1): ")
+    assert "undecided on 6 of 6 data sets and models (by the numbers alone supported on 6 of them, but " in told
+    assert "on average undecided over mean-frozen (KL ×1.4" in told
+    assert told.endswith("), as fewer than two models of each have learned enough.")
+    every = told_of(world(protocols=tuple(PAPER.protocols)))["S2"]
+    assert "on average supported over mean-frozen (entropy correlation 0.2" in every
+    assert "and mean-all (entropy correlation 0.2 [0.2, 0.2]; added when results had been seen)" in every
 
 
-@pytest.mark.parametrize(("more", "told"), [(-0.04, "helps"), (0.04, "loses")])
-def test_what_hard_delivery_does_to_the_last_epoch_is_told_of_the_average(more: float, told: str) -> None:
+def hard_by(more: float) -> Base:
+    """Hard deliveries, which are ahead by .020, with so much more of soft NLL."""
+    return changed(soft_nll=lambda nll, cell: nll + more * (cell.method in ("sls", "multipass") and cell.votes != 1))
+
+
+@pytest.mark.parametrize(("more", "word", "size"), [(-0.04, "helps", "0.060"), (0.04, "loses", "0.020")])
+def test_what_hard_delivery_does_to_the_last_epoch_is_told_of_the_average(more: float, word: str, size: str) -> None:
     frozen = tuple(name for name in PAPER.protocols if name.endswith("-frozen"))
-    hard = changed(soft_nll=lambda nll, cell: nll + more * (cell.method in ("sls", "multipass")))
-    evidence = world(hard, protocols=frozen, noise=1e-6)
-    size = "0.060" if more < 0 else "0.020"
-    assert (
-        f"at the last epoch, when none is chosen, it {told} on average where the frozen encoder has learned something "
-        f"(by {size} nats of soft NLL)"
-    ) in answer(judge_claims(evidence, PAPER), evidence)[5]
-    alone = world(hard, protocols=SWEPT)
-    assert "at the last epoch" not in answer(judge_claims(alone, PAPER), alone)[5]
+    told = told_of(world(hard_by(more), protocols=frozen, noise=1e-6))["hard"]
+    mean = f"at the last epoch it {word} on average over the sets on which a frozen encoder has learned something "
+    assert f"{mean}(by {size})" in told
+    assert mean not in told_of(world(hard_by(more), protocols=SWEPT))["hard"]
+
+
+def test_the_answer_on_texts_has_images_in_a_sentence_of_their_own() -> None:
+    images = ("cifar10h-resnet18", "cifar10h-small-cnn")
+    texts, _, apart = told_of(world(noise=1e-6, protocols=(*SWEPT, *images)))["hard"].partition("On images, ")
+    assert apart == f"with all votes, it helps on {listed(images)} (by 0.020)."
+    assert "cifar10h" not in texts
+
+
+def test_the_number_of_votes_at_which_hard_delivery_helps_is_told() -> None:
+    def at_two(metric: str, cell: Cell, part: str, tempered: bool) -> float:
+        value = as_claimed(metric, cell, part, False)
+        ahead = cell.method in ("sls", "multipass") and cell.votes != 1
+        return value + 0.02 * ahead * (tempered or cell.votes != 2) if metric == "soft_nll" else value
+
+    told = told_of(world(at_two))["hard"]
+    assert f"With 2 votes an item it helps at the best epoch on {ALONE} (by 0.0" in told
+    assert "), but with a temperature in both arms that is not shown." in told
+    later = f"it helps at the last epoch, where none is chosen, on {ALONE} (by 0.0"
+    assert later in told
+    assert "; added when results had been seen), but" in told
+
+
+def test_numbers_of_models_that_have_learned_too_little_stand_apart() -> None:
+    told = told_of(world(changed(kl=lambda kl, cell: kl + 0.3)))["hard"]
+    assert "By the numbers alone, since the models have learned too little for a verdict, it helps" in told
+    assert f"helps at the last epoch on {listed(SWEPT)}, with 2, 5, 10, 25 and 50 votes (by 0.0" in told
+    assert "it helps at the last epoch, where none is chosen," not in told
+    assert "By the numbers alone" not in told_of(world())["hard"]
 
 
 def test_a_loss_that_is_sure_is_told_with_its_size() -> None:
-    worse = world(changed(soft_nll=lambda nll, cell: nll + 0.04 * (cell.method in ("sls", "multipass"))), noise=1e-6)
-    told = answer(judge_claims(worse, PAPER), worse)[5]
-    assert f"loses to soft labels on {', '.join(SWEPT)} (by 0.020 nats of soft NLL)" in told
+    told = told_of(world(hard_by(0.04), noise=1e-6))["hard"]
+    assert f"loses to soft labels on {listed(SWEPT)} (by 0.020)" in told
+    assert f"At the best epoch on {ALONE} it is not shown to help with any of 2 to 50 votes; it loses in 10 of" in told
+
+
+def test_views_that_came_later_say_so() -> None:
+    later = {view.name for view in CLAIMS.views if view.added}
+    assert later == {*(f"{name}-last" for name in SWEPT), "mean-all"}
+    again = Ledger.from_csv(good().to_csv())
+    assert {row.view for row in again if row.added} == later
+    assert again == good()
 
 
 WRONG = {

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dissensus.experiment.studies.claims import claims_told, holds
+from dissensus.experiment.studies.claims import claims_told, holds, s1_in_words
 from dissensus.experiment.studies.finding import Contrast, decide
 
 NOISE = np.random.default_rng(0).normal(0, 0.001, 10)
@@ -38,3 +38,17 @@ def test_claims_in_words():
     assert claims_told(found(kl=-0.2, tempered=-0.2), "q") == "S1 holds, S2 is open, S3 holds"
     without = {place: one for place, one in found().items() if place[3] != "entropy_correlation"}
     assert claims_told(without, "q") == "S1 is open, S3 holds"
+
+
+@pytest.mark.parametrize(
+    ("kl", "tempered", "told"),
+    [
+        (-0.2, -0.1, "come nearer to people than majority labels on d"),
+        (0.2, 0.1, "stay farther from people than majority labels on d"),
+        (0.2, 0.0, "stay farther from people than majority labels, though not once both have a temperature, on d"),
+        (0.0, 0.0, "are as near to people as majority labels on d"),
+        (0.0, 0.2, "are not told from majority labels on d"),
+    ],
+)
+def test_a_difference_that_a_temperature_undoes_says_so(kl, tempered, told):
+    assert s1_in_words(list(found(kl, tempered).values()), "q").startswith(f"soft labels {told} (")

@@ -101,7 +101,8 @@ def test_findings_on_several_data_sets_are_one_sentence():
     learnt = {"first": 0.1, "second, divided": 0.1, "third, judged by all": 0.01}
     too_hard = ("fourth", "fifth, agreed", "sixth")
     told = [contrast(shift, 1e-6, name) for name, shift in learnt.items()]
-    found = decide([*told, *(contrast(0.1, data=name, doubt="too hard") for name in too_hard)], "kl")
+    unsure = [contrast(-0.3 * NOISE.mean(), 0.3, data=name, doubt="too hard") for name in too_hard]
+    found = decide([*told, *unsure], "kl")
     told = in_words(found, lambda one: f"KL is {one.word.split()[0]}")
     assert told == (
         "KL is higher on first (+0.100 [+0.100, +0.100]), second (divided; +0.100 [+0.100, +0.100]) and "
@@ -109,4 +110,17 @@ def test_findings_on_several_data_sets_are_one_sentence():
     )
     assert in_words(found[4:], str) == "models learn too little to tell on fifth (agreed) and sixth"
     assert in_words(found[3:], str) == "models learn too little to tell on any of 3"
+    assert in_words([*found[5:], *found[5:]], str) == "models learn too little to tell on sixth"
     assert in_words([], str) == ""
+
+
+def test_what_is_in_doubt_keeps_its_numbers_apart():
+    barred = [contrast(shift, 1e-6, name, "too hard") for name, shift in {"second": 0.1, "third": -0.1}.items()]
+    found = decide([contrast(0.2, 1e-6, "first"), *barred], "kl")
+    assert [one.word for one in found[1:]] == ["undecided", "undecided"]
+    assert [one.by_numbers.word for one in found[1:]] == ["higher", "lower"]
+    told = in_words(found, lambda one: f"KL is {one.word}")
+    assert told == (
+        "KL is higher on first (+0.200 [+0.200, +0.200]); models learn too little to tell on second and third; by the "
+        "numbers alone, it is so on second (+0.100 [+0.100, +0.100]), KL is lower on third (-0.100 [-0.100, -0.100])"
+    )

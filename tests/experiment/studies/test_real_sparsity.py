@@ -73,8 +73,8 @@ def test_what_hard_deliveries_gain_is_compared_between_the_kinds_of_votes():
 
 
 def test_hard_delivery_on_real_votes_in_plain_words():
-    sls, multipass = study.plain(study.STUDY.judge(list(scores(original_sls=0.2, original_multipass=0.5))))
-    assert sls.startswith("Trained on five real votes, sls is nearer to people than soft labels on set (-0.1")
-    assert "multipass is farther from people than soft labels on set (+0.2" in multipass
-    same, _ = study.plain(study.STUDY.judge(list(scores())))
+    (told,) = study.plain(study.STUDY.judge(list(scores(original_sls=0.2, original_multipass=0.5))))
+    assert told.startswith("Trained on five real votes, sls is nearer to people than soft labels on set (-0.1")
+    assert "; multipass is farther from people than soft labels on set (+0.2" in told
+    (same,) = study.plain(study.STUDY.judge(list(scores())))
     assert "sls is as near to people as soft labels on set" in same

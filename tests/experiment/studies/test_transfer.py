@@ -100,15 +100,20 @@ def test_a_fine_tuned_head_is_drawn_afresh_and_its_encoder_is_not(tiny_encoder):
         assert torch.equal(ours[name], theirs[name]) == name.startswith("net.bert."), name
 
 
-def rows_of(correlation, kl):
+def rows_of(correlation, kl, spread=0.002):
     """Ten seeds; what soft labels are ahead by after all epochs."""
     noise = np.random.default_rng(0).normal(0, 0.002, 10)
+    open_ = spread / 0.002 * (noise - noise.mean())
     for seed in range(10):
         for method in study.BEFORE:
             for tempered in (False, True):
                 ahead = method == "soft"
                 values = {"entropy_correlation": 0.3 + ahead * (correlation + noise[seed])}
-                values |= {"kl": 0.3 + ahead * (kl + noise[seed]), "accuracy": 0.7, "beyond_class": 0.2}
+                values |= {
+                    "kl": 0.3 + ahead * (kl + (noise if tempered else open_)[seed]),
+                    "accuracy": 0.7,
+                    "beyond_class": 0.2,
+                }
                 yield Score("a to b", "after 9 epochs", method, seed, "votes", "last", tempered, 300, values)
 
 
@@ -140,3 +145,9 @@ def test_what_there_was_to_lose_is_told_beside_what_is_lost(ahead, told, shown):
     after, start = study.plain(study.STUDY.judge([*before, *rows_of(0.0, 0.0)]))
     assert after.startswith(f"After a second training on majority labels, {told} on a to b (")
     assert start.startswith(f"Before it, {shown} difference was shown on a to b (")
+
+
+def test_what_is_quoted_is_what_is_open():
+    (told,) = study.plain(study.STUDY.judge(list(rows_of(0.0, 0.0, spread=0.1))))
+    assert "may or may not survive: undecided on a to b (KL +0.000 [-0.0" in told
+    assert told.endswith("] is open; KL with a temperature and EntCorr are the same).")

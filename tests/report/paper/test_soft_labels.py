@@ -149,6 +149,10 @@ def test_where_nothing_is_planned_the_page_and_the_signs_say_so(evidence: Eviden
     assert [claim for claim, cell in zip(claims, cells, strict=True) if ">–<" in cell] == ["A4", "A5", "A6"]
     assert "not run" not in line
     assert "– not planned" in page
+    later = page.partition("chaosnli-snli-frozen-last <abbr")[2].partition("</abbr>")[0]
+    assert later.endswith(">†")
+    assert "added when results had been seen: few votes were judged at the best epoch only" in later
+    assert "<li>† mean-all: added when results had been seen, since of each mean" in page
     assert {sign(ledger.row(claim, "hs-brexit-frozen")) for claim in ("A4", "A5", "A6")} == {"–"}
     assert sign(ledger.row("A4", "chaosnli-snli-frozen")) in "✓✗?"
     assert "– not planned" in legend()
@@ -198,7 +202,15 @@ def test_the_readme_has_a_line_a_data_set_and_model(
         methods = {cell.method for cell in evidence.runs.values() if cell.protocol == name}
         assert (f"\n| {name} | " in told) == ({"majority", "soft"} <= methods)
     assert "**Does hard delivery help on text, and with how many votes?** " in told
-    assert "| sls | " in told
+    assert "| sls, best epoch | " in told
+    assert "| multipass, last epoch † | " in told
+    assert "| mean of all that learned enough † | " in told
+    plain = " ".join(told.split())
+    assert "cifar10h-small-cnn is the paper's first experiment" in plain
+    assert "each is the least of the repeats" in plain
+    text, _, images = plain.partition("with how many votes?**")[2].partition("**How")[0].partition("On images")
+    assert "cifar10h" not in text
+    assert "cifar10h" in images
     assert "](results/soft-labels/studies/real-sparsity.md) | Five real votes tell " in told
     assert "The targets of a million items take 0.04, 4 and 400 GB as rows" in " ".join(told.split())
     assert max(len(line) for line in told.splitlines() if not line.startswith("|")) <= 120

@@ -55,13 +55,15 @@ def metric_title(metric: str) -> str:
 class View:
     """How claims are looked at: the protocol of the runs, and the epoch whose weights are scored.
 
-    Where several protocols are averaged, seed by seed, ``protocol`` is what their mean is called.
+    Where several protocols are averaged, seed by seed, ``protocol`` is what their mean is called. A view that was
+    thought of when results had been seen says so in ``added``, with the reason.
     """
 
     name: str
     protocol: str
     checkpoint: str
     mean_of: tuple[str, ...] = ()
+    added: str = ""
 
     @property
     def protocols(self) -> tuple[str, ...]:
@@ -183,11 +185,12 @@ def _sets(where: str, names: Iterable[str], paper: Paper) -> tuple[str, ...]:
 def _view(name: str, table: Mapping[str, Any], paper: Paper) -> View:
     where = f"views.{name}"
     averaged = "mean_of" in table
-    check_keys(where, table, ["mean_of" if averaged else "protocol", "checkpoint"])
+    check_keys(where, table, ["mean_of" if averaged else "protocol", "checkpoint"], ["added"])
     for protocol in table["mean_of"] if averaged else [table["protocol"]]:
         check_known(where, "protocol", protocol, paper.protocols)
     check_known(where, "checkpoint", table["checkpoint"], ["best", "last"])
-    return View(name, table.get("protocol", name), table["checkpoint"], tuple(table.get("mean_of", ())))
+    several = tuple(table.get("mean_of", ()))
+    return View(name, table.get("protocol", name), table["checkpoint"], several, table.get("added", ""))
 
 
 def _guard(name: str, table: Mapping[str, Any]) -> Guard:

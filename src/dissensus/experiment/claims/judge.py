@@ -59,6 +59,7 @@ def _under(view: View, evidence: Evidence, paper: Paper, claims: Claims) -> dict
             reason=reason,
             parts=parts,
             barred=barred,
+            added=view.added,
         )
     return rows
 

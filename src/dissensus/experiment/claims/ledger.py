@@ -88,6 +88,12 @@ class Judged:
         return min((cell.seeds for cell in self.cells), default=0)
 
     @property
+    def measured(self) -> str:
+        """Its means with intervals, after its name; "" where there are none."""
+        span = _span(self)
+        return f"{self.part} {span}" if span else ""
+
+    @property
     def early(self) -> bool:
         """Whether it is too early for a verdict: runs that are planned are missing."""
         return self.stage == "early"
@@ -108,6 +114,7 @@ class Row:
     reason: str
     parts: tuple[Judged, ...]
     barred: bool = False  # whatever the parts say, the models have learned too little for them to count
+    added: str = ""  # why the view was added, where that was when results had been seen
 
     @property
     def seeds(self) -> int:
@@ -143,8 +150,7 @@ class Row:
     @property
     def measured(self) -> str:
         """The means of the parts that count, with intervals."""
-        told = [f"{part.part} {text}" for part in self.deciding if (text := _span(part))]
-        return "; ".join(told) or "nothing"
+        return "; ".join(filter(None, (part.measured for part in self.deciding))) or "nothing"
 
 
 @dataclass(frozen=True)
@@ -191,7 +197,7 @@ class Ledger:
             part.write_text(self.to_csv(), "utf-8", newline="\n")
 
 
-_OF_ROW = ["claim", "title", "ours", "places", "view", "protocol", "checkpoint", "verdict", "reason", "barred"]
+_OF_ROW = ["claim", "title", "ours", "places", "view", "protocol", "checkpoint", "verdict", "reason", "barred", "added"]
 _OF_PART = ["part", "says", "weight", "part_verdict", "part_reason", "part_stage"]
 _OF_CELL = [field.name for field in fields(Measured)]
 _COLUMNS = ["paper", *_OF_ROW, *_OF_PART, *(name if name != "verdict" else "cell_verdict" for name in _OF_CELL)]

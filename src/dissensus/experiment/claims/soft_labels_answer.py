@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dissensus.base.words import listed, many
@@ -11,15 +11,19 @@ from dissensus.experiment.claims.claim import metric_title, read_claims
 from dissensus.experiment.claims.decide import combined
 from dissensus.experiment.claims.enough import Enough, votes_enough
 from dissensus.experiment.claims.guard import lead
-from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Ledger, Row
+from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Ledger, Measured, Row
 from dissensus.experiment.papers import Evidence, Experiment, read_paper
+from dissensus.metrics import METRICS
 
-BESIDE = {"entropy_correlation_pearson": 0.05, "ece": 0.02}  # more metrics, with margins that came after the results
-MEANS = ("mean-paper", "mean-fine-tuned", "mean-frozen")  # the first that was run is spoken of
+MEANS = ("mean-frozen", "mean-fine-tuned", "mean-paper", "mean-all")  # at the best epoch, for S1 to S5
+TEXT = ("frozen", "fine-tuned")  # models of texts
+EPOCH = {"best": "at the best epoch", "last": "at the last epoch, where none is chosen,"}
+ADDED = "added when results had been seen"
+BESIDE = {"entropy_correlation_pearson": 0.05, "ece": 0.02}  # more metrics; their margins were added so, too
 
 
 def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
-    """Distance to people, their uncertainty, what it costs, hard delivery, and votes needed.
+    """Distance to people, their uncertainty, what it costs, hard delivery, and, last but one, votes needed.
 
     >>> from dissensus.experiment.claims.judge import judge_claims
     >>> nothing = Evidence({})
@@ -28,27 +32,53 @@ def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
     """
     return [
         _told(ledger, "S1", "soft labels bring models nearer to people", ", also with a temperature in both arms"),
+        _told(ledger, "A1", "what soft labels gain in KL is for the most part more than sharpness"),
         _told(ledger, "S2", "model entropy follows that of people more closely with soft labels"),
         _told(ledger, "S5", "soft labels make models less falsely confident where people disagree most"),
         _told(ledger, "S3", "accuracy stays the same"),
         _told(ledger, "S4", "soft labels overfit less"),
-        _hard_delivery(ledger),
+        f"Does hard delivery help on text (A3, A4; in nats of soft NLL)? {' '.join(hard_delivery(ledger))}",
         votes_sentence(evidence),
         _how_sure(evidence),
     ]
 
 
+def rows_of(ledger: Ledger, claim: str, checkpoint: str = "best") -> list[Row]:
+    """What was run of a claim, data set by data set and model by model."""
+    protocols = read_paper("soft-labels").protocols
+    rows = [row for row in ledger if row.claim == claim and row.protocol in protocols and row.seeds]
+    return [row for row in rows if row.checkpoint == checkpoint]
+
+
+def on_text(row: Row) -> bool:
+    """Whether it is of a data set of texts."""
+    return read_paper("soft-labels").protocols[row.protocol].model in TEXT
+
+
+def by_numbers(row: Row) -> str:
+    """What the numbers alone say, also where a model has learned too little for them to count."""
+    return combined(row.parts)[0]
+
+
+def against(row: Row) -> str:
+    """The numbers of the parts that contradict a claim."""
+    return "; ".join(part.measured for part in row.deciding if part.verdict == CONTRADICTED)
+
+
 def _told(ledger: Ledger, claim: str, what: str, more: str = "") -> str:
-    alone = [row for row in ledger if row.claim == claim and not row.view.startswith("mean-") and row.seeds]
+    alone = rows_of(ledger, claim)
     if not alone:
         return f"Whether {what} ({claim}) is not known yet: nothing was run."
-    where = {verdict: [row.view for row in alone if row.verdict == verdict] for verdict in (SUPPORTED, CONTRADICTED)}
-    lines = [f"{verdict} on {', '.join(views)}" for verdict, views in where.items() if views]
+    lines = []
+    if held := [row.view for row in alone if row.verdict == SUPPORTED]:
+        lines.append(f"supported on {', '.join(held)}")
+    if not_ := [f"{row.view} ({against(row)})" for row in alone if row.verdict == CONTRADICTED]:
+        lines.append(f"contradicted on {', '.join(not_)}")
     if open_ := [row for row in alone if row.verdict == UNDECIDED]:
         others = "the other " if lines else ""
         lines.append(f"undecided on {others}{len(open_)} of {_sets(len(alone))}{_barred(open_)}")
-    mean = _mean_row(ledger, claim)
-    lines += [_average(mean)] if mean is not None else []
+    means = [row for view in MEANS if (row := ledger.row(claim, view)).seeds]
+    lines += _averages(means)
     return f"{what[:1].upper()}{what[1:]}{more} ({claim}): {'; '.join(lines)}."
 
 
@@ -59,68 +89,117 @@ def _sets(number: int) -> str:
 
 def _barred(rows: Sequence[Row]) -> str:
     """Where the numbers would decide, but the model has learned too little for them to count."""
-    counted = Counter(verdict for row in rows if (verdict := combined(row.parts)[0]) != UNDECIDED)
+    counted = Counter(verdict for row in rows if (verdict := by_numbers(row)) != UNDECIDED)
     kept = " and ".join(f"{verdict} on {number}" for verdict, number in sorted(counted.items(), reverse=True))
     return f" (by the numbers alone {kept} of them, but there the hard arm has learned too little)" if kept else ""
 
 
-def _mean_row(ledger: Ledger, claim: str) -> Row | None:
-    rows = [ledger.row(claim, view) for view in MEANS]
-    return next((row for row in rows if row.seeds), None)
+def _averages(means: Sequence[Row]) -> Iterator[str]:
+    """View by view; where too few models have learned enough, the numbers are those of all and decide nothing."""
+
+    def named(rows: Sequence[Row]) -> str:
+        return listed([f"{row.view} ({row.measured}{f'; {ADDED}' if row.added else ''})" for row in rows])
+
+    for verdict in (SUPPORTED, CONTRADICTED, UNDECIDED):
+        if rows := [row for row in means if row.verdict == verdict and not row.barred]:
+            yield f"on average {verdict} over {named(rows)}"
+    if rows := [row for row in means if row.barred]:
+        yield f"on average undecided over {named(rows)}, as fewer than two models of each have learned enough"
 
 
-def _average(mean: Row) -> str:
-    """Where too few models have learned enough, the numbers are those of all and decide nothing."""
-    if mean.barred:
-        return f"on average undecided, since too few have learned enough (over all: {mean.measured})"
-    return f"on average {mean.verdict} ({mean.measured})"
+def hard_delivery(ledger: Ledger) -> list[str]:
+    """Where it helps on text: with few votes, with all, by numbers that decide nothing; and on images."""
+    told = [*_few(ledger), *_all(ledger), *_too_little(ledger), *_images(ledger)]
+    return told or ["Not known yet: nothing was run."]
 
 
-def _hard_delivery(ledger: Ledger) -> str:
-    alone = [row for row in ledger if row.claim == "A3" and not row.view.startswith("mean-") and row.seeds]
-    few = [row for row in ledger if row.claim == "A4" and not row.view.startswith("mean-") and row.seeds]
-    few = [row for row in few if not row.barred]
+def _few(ledger: Ledger) -> Iterator[str]:
+    """Which numbers of votes, at which epoch."""
+    rows = [row for at in ("last", "best") for row in rows_of(ledger, "A4", at) if not row.barred]
+    for row in sorted(rows, key=lambda row: row.verdict != SUPPORTED):
+        where, later = f"{EPOCH[row.checkpoint]} on {row.protocol}", ADDED if row.added else ""
+        if helps := _cells(row, SUPPORTED):
+            yield f"With {_which(helps)} votes an item it helps {where}{_by(helps, later)}{_left(row, helps)}."
+            continue
+        worse, of = _cells(row, CONTRADICTED), len(row.deciding[0].cells)
+        lost = f"; it loses in {len(worse)} of {of} comparisons{_by(worse)}" if worse else ""
+        yield f"{where[:1].upper()}{where[1:]} it is not shown to help with any of 2 to 50 votes{lost}."
+
+
+def _left(row: Row, helps: Sequence[Measured]) -> str:
+    """Whether what is gained is more than sharpness."""
+    tempered = next(part for part in row.parts if part.part.endswith("after a temperature"))
+    kept = [cell for cell in tempered.cells if cell.cell in {one.cell for one in helps} and cell.verdict == SUPPORTED]
+    if len(kept) == len(helps):
+        return ", with a temperature in both arms too"
+    return ", but with a temperature in both arms that is " + ("left in part" if kept else "not shown")
+
+
+def _all(ledger: Ledger) -> Iterator[str]:
+    """With all votes: set by set at the best epoch, on average at the last."""
+    alone = [row for row in rows_of(ledger, "A3") if on_text(row)]
     if not alone:
-        return "Whether hard delivery helps on text is not known yet: nothing was run (A3, A4)."
-    helps = [row.view for row in alone if row.verdict == SUPPORTED]
-    hurts = [row.view for row in alone if row.verdict == CONTRADICTED]
-    told = [f"helps on {', '.join(helps)}" if helps else "is nowhere shown to help"]
-    told += [f"and loses to soft labels on {', '.join(hurts)}{by_how_much(alone)}"] if hurts else []
-    return f"With all votes, hard delivery {' '.join(told)} (A3, {_sets(len(alone))}){at_the_end(ledger)}; {_few(few)}."
+        return
+    helps, loses = ([row for row in alone if row.verdict == verdict] for verdict in (SUPPORTED, CONTRADICTED))
+    told = f"helps on {_named(helps)}" if helps else "is nowhere shown to help at the best epoch"
+    lost = f" and loses to soft labels on {_named(loses)}" if loses else ""
+    ends = [ledger.row("A3", f"mean-{model}-last") for model in TEXT]
+    ends = [row for row in ends if row.seeds and not row.barred and row.verdict != UNDECIDED]
+    words = {SUPPORTED: "helps", CONTRADICTED: "loses"}
+    last = [f"{words[row.verdict]} on average over {_encoder(row)}{_by(_cells(row, row.verdict))}" for row in ends]
+    at_last = f"; at the last epoch it {listed(last)}" if last else ""
+    yield f"With all votes it {told}{lost}{at_last}."
 
 
-def at_the_end(ledger: Ledger) -> str:
-    """What hard delivery does to the last epoch, when none is chosen, on average over the sets of a model."""
-    rows = [row for row in ledger if row.claim == "A3" and row.view.startswith("mean-") and row.view.endswith("-last")]
+def _encoder(row: Row) -> str:
+    """In words, for views that are called mean-MODEL-last."""
+    model = row.view.removeprefix("mean-").removesuffix("-last")
+    return f"the sets on which a {model} encoder has learned something"
+
+
+def _too_little(ledger: Ledger) -> Iterator[str]:
+    """What the numbers say at the last epoch of models that have learned too little for a verdict."""
+    few = [row for row in rows_of(ledger, "A4", "last") if row.barred and by_numbers(row) == SUPPORTED]
+    if few:
+        cells = [cell for row in few for cell in _cells(row, SUPPORTED)]
+        where = listed([row.protocol for row in few])
+        yield (
+            f"By the numbers alone, since the models have learned too little for a verdict, it helps at the last "
+            f"epoch on {where}, with {_which(cells)} votes{_by(cells)}."
+        )
+
+
+def _images(ledger: Ledger) -> Iterator[str]:
+    images = [row for row in rows_of(ledger, "A3") if not on_text(row) and not row.barred]
+    words = {SUPPORTED: "it helps", CONTRADICTED: "it loses", UNDECIDED: "nothing is shown"}
     told = [
-        f"{word} on average where the {row.view[5:-5]} encoder has learned something{by_how_much([row], verdict)}"
-        for verdict, word in ((SUPPORTED, "helps"), (CONTRADICTED, "loses"))
-        for row in rows
-        if row.seeds and not row.barred and row.verdict == verdict
+        f"{said} on {_named(rows)}"
+        for verdict, said in words.items()
+        if (rows := [row for row in images if row.verdict == verdict])
     ]
-    return f"; at the last epoch, when none is chosen, it {' and '.join(told)}" if told else ""
+    if told:
+        yield f"On images, with all votes, {listed(told)}."
 
 
-def by_how_much(rows: Sequence[Row], verdict: str = CONTRADICTED) -> str:
-    """The span of what hard delivery loses where it is shown to, or gains: a difference that is sure may be small."""
-    shown = [row for row in rows if row.verdict == verdict]
-    cells = [cell for row in shown for cell in row.deciding[0].cells if cell.verdict == verdict]
+def _named(rows: Sequence[Row]) -> str:
+    """The data sets and models, with the span of what is shown on them: a difference that is sure may be small."""
+    cells = [cell for row in rows for cell in _cells(row, row.verdict) if row.verdict != UNDECIDED]
+    return f"{listed([row.view for row in rows])}{_by(cells)}"
+
+
+def _cells(row: Row, verdict: str) -> list[Measured]:
+    return [cell for cell in row.deciding[0].cells if cell.verdict == verdict]
+
+
+def _which(cells: Sequence[Measured]) -> str:
+    """The numbers of votes, of cells that are called "2 votes, sls"."""
+    return listed(list(dict.fromkeys(cell.cell.partition(" ")[0] for cell in cells)))
+
+
+def _by(cells: Sequence[Measured], more: str = "") -> str:
     means = sorted(abs(cell.mean) for cell in cells if cell.mean is not None)
     span = dict.fromkeys(f"{mean:.3f}" for mean in (means[0], means[-1])) if means else {}
-    return f" (by {' to '.join(span)} nats of soft NLL)" if span else ""
-
-
-def _few(rows: Sequence[Row]) -> str:
-    if not rows:
-        return "with few votes it was not tried yet with a model that has learned something (A4)"
-    cells = [(row.view, cell) for row in rows for cell in row.deciding[0].cells]
-    helps = [f"{view} at {cell.cell}" for view, cell in cells if cell.verdict == SUPPORTED]
-    worse = sum(cell.verdict == CONTRADICTED for _, cell in cells)
-    gains = sorted(cell.mean for _, cell in cells if cell.mean is not None)
-    span = f"its soft NLL is better by {gains[0]:+.3f} to {gains[-1]:+.3f}" if gains else "no number"
-    where = f"it helps on {'; '.join(helps)}" if helps else "no cell shows that it helps"
-    against = f", and {worse} of {len(cells)} {'shows' if worse == 1 else 'show'} the opposite" if worse else ""
-    return f"with 2 to 50 votes {where}{against}: {span} in {len(cells)} cells (A4, Holm over the ten of each set)"
+    return f" (by {' to '.join(span)}{f'; {more}' if more else ''})" if span else ""
 
 
 def swept() -> list[Experiment]:
@@ -182,23 +261,37 @@ def _all_of(evidence: Evidence, method: str, protocol: str) -> list[Enough]:
 
 
 def votes_sentence(evidence: Evidence, method: str = "soft") -> str:
-    """For whoever pays for the votes."""
+    """For whoever pays for the votes; and by which margins, for whoever asks.
+
+    A metric is left out where its margin is more than half of all that the model reaches: there any number of votes
+    would be enough, as more cannot help.
+    """
     sets = learned(evidence)
     found = enough_of(evidence, method, sets) if sets else []
     if not sets or any(one.votes is None for one in found):
         return "How many votes an item are enough is not known yet: not all of these runs were made."
-    told = [f"{_votes(one.votes)} for {metric_title(one.metric)}" for one in found]
-    levels = [f"{metric_title(one.metric)} {_level(evidence, one.metric, sets, method):.3f}" for one in found]
-    margins = ", ".join(f"{one.margin:g} of {metric_title(one.metric)}" for one in found)
-    most = max((one.votes for one in found), key=lambda votes: float("inf") if votes == "all" else float(votes or 0))
-    without = left_out(evidence)
-    beside = f" Not counted: {', '.join(without)}, where soft labels hardly beat the shares of the classes."
+    levels = {one.metric: _level(evidence, one.metric, sets, method) for one in found}
+    poor = [one for one in found if METRICS[one.metric].higher_is_better and levels[one.metric] < 2 * one.margin]
+    told = [one for one in found if one not in poor]
+    most = max((one.votes for one in told), key=lambda votes: float("inf") if votes == "all" else float(votes or 0))
+    margins = [f"{one.margin:g} of {metric_title(one.metric)} ({_votes(one.votes)})" for one in told]
+    reached = [f"{metric_title(one.metric)} {levels[one.metric]:.3f}" for one in told]
+    beside = [
+        f"{metric_title(one.metric)} is left out: with all votes it is {levels[one.metric]:.3f}, too little for any "
+        "number of votes to matter."
+        for one in poor
+    ]
+    if without := left_out(evidence):
+        beside.append(f"Not counted: {', '.join(without)}, where soft labels hardly beat the shares of the classes.")
+    more = "more of them, up to a hundred, make no noticeably better model"
+    if most == "all":
+        more = "with fewer, models are worse"
     return (
-        f"Votes to pay for: {_votes(most)} an item. More, up to a hundred, gain a model that is trained on {method} "
-        f"labels ({', '.join(sets)}) less than {margins} "
-        f"({listed(told)} are enough). With all votes it has {', '.join(levels)}: where that is "
-        f"poor, few votes are enough because more cannot help.{beside if without else ''}"
-    )
+        f"Pay for {_votes(most)} an item: {more}. Measured with {method} labels on {', '.join(sets)}; enough to come "
+        f"within {listed(margins)} of what all votes reach, which is {', '.join(reached)}. Where that is poor, few "
+        "votes are enough because more cannot help. "
+        f"{' '.join(beside)}"
+    ).rstrip()
 
 
 def _level(evidence: Evidence, metric: str, protocols: Sequence[str], method: str) -> float:

@@ -129,4 +129,5 @@ STUDY = Study(
     _contrasts,
     _told,
     plain,
+    leading=2,
 )

@@ -34,11 +34,23 @@ def claims_told(found: Mapping[Place, Finding], question: str) -> str:
 
 
 def s1_in_words(findings: Sequence[Finding], question: str, to: str = "people") -> str:
-    """Soft against majority labels on KL, over all data sets."""
-    words = {"holds": f"come nearer to {to} than", "fails": f"stay farther from {to} than", "open": "are not told from"}
+    """Soft against majority labels on KL, over all data sets; and whether that is sharpness."""
 
     def told(one: Finding) -> str:
-        return f"soft labels {words[holds(by_place(findings, one.data), question)['S1']]} majority labels"
+        same = f"are as near to {to} as" if tempered(one, findings).same else "are not told from"
+        near = one.said(f"come nearer to {to} than", f"stay farther from {to} than", same, "are not told from")
+        return f"soft labels {near} majority labels{if_sharpness(one, findings)}"
 
     kl = [one for one in findings if one.metric == "kl" and not one.tempered]
     return in_words((one for one in kl if (one.question, one.second) == (question, "majority")), told)
+
+
+def tempered(one: Finding, findings: Sequence[Finding]) -> Finding:
+    """What the numbers say of the same comparison with a temperature in both arms."""
+    return by_place(findings, one.data)[one.question, one.first, one.second, one.metric, True].by_numbers
+
+
+def if_sharpness(one: Finding, findings: Sequence[Finding]) -> str:
+    """To be said of a difference that is gone then."""
+    gone = one.side and one.side != tempered(one, findings).side
+    return ", though not once both have a temperature," if gone else ""

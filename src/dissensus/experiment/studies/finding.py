@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,11 @@ class Finding:
     def same(self) -> bool:
         return self.word == "same" or self.word.endswith("within the margin")
 
+    @property
+    def by_numbers(self) -> Finding:
+        """What the numbers alone say, also where there is doubt whether anything can follow from them."""
+        return replace(self, doubt="", word=_word(self.difference, self.p_differ < ALPHA, self.p_same < ALPHA))
+
     def said(self, lower: str, higher: str, same: str, unsure: str) -> str:
         """Of these words those that fit the first arm: it is lower, higher, the same, or nothing of that was shown."""
         return {-1: lower, 1: higher}.get(self.side, same if self.same else unsure)
@@ -104,8 +109,8 @@ class Finding:
         """
         title = METRICS[self.metric].title if self.metric in METRICS else self.metric
         told = f"{title}{' (tempered)' if self.tempered else ''} of {self.first} less that of {self.second}"
-        spread = f"{self.difference:+.3g} [{self.low:+.3g}, {self.high:+.3g}]"
-        return f"{self.data}, {self.question}: {told} {spread}: {self.word}{f' ({self.doubt})' if self.doubt else ''}"
+        numbers = f"{self.difference:+.3g} [{self.low:+.3g}, {self.high:+.3g}]"
+        return f"{self.data}, {self.question}: {told} {numbers}: {self.word}{f' ({self.doubt})' if self.doubt else ''}"
 
 
 Place = tuple[str, str, str, str, bool]  # question, first, second, metric, tempered
@@ -126,25 +131,45 @@ def in_words(
 ) -> str:
     """Findings on several data sets in one sentence: what is said of them, and of which, with the numbers.
 
+    What is in doubt comes last, with what would show a difference by its numbers; not all of these, if they are many.
+
     >>> found = decide([Contrast(name, "q", "a", "b", np.arange(8.0) + 1.1, np.arange(8.0)) for name in "xy"], "kl")
     >>> in_words(found, lambda one: f"a is {one.word}")
     'a is higher on x (+1.100 [+1.100, +1.100]) and y (+1.100 [+1.100, +1.100])'
     """
-    said: dict[str, list[str]] = {}
-    for one in sorted(findings, key=lambda one: bool(one.doubt)):
-        name, _, more = one.data.partition(", judged by")[0].partition(", ")
-        number = "" if one.doubt else (numbers or _spread)(one)
-        beside = "; ".join(filter(None, (more, number)))
-        said.setdefault(TOO_LITTLE if one.doubt else words(one), []).append(f"{name} ({beside})" if beside else name)
-    learnt_little = said.pop(TOO_LITTLE, [])
+    every, numbers = list(findings), numbers or spread
+    said = _by_words((one for one in every if not one.doubt), words, numbers)
     lines = [f"{what} on {listed(places)}" for what, places in said.items()]
-    if learnt_little:
-        many = f"the other {len(learnt_little)}" if said else f"any of {len(learnt_little)}"
-        lines.append(f"{TOO_LITTLE} on {listed(learnt_little) if len(learnt_little) < 3 else many}")
+    if doubted := [one for one in every if one.doubt]:
+        places = list(dict.fromkeys(map(_place, doubted)))
+        many = f"the other {len(places)}" if said else f"any of {len(places)}"
+        lines.append(f"{TOO_LITTLE} on {listed(places) if len(places) < 3 else many}")
+        differ = [found for one in doubted if (found := one.by_numbers).side]
+        alone = _by_words(differ, words, numbers if len(differ) < 3 else lambda one: "")
+        told = [f"{'it is so' if [*said] == [what] else what} on {listed(places)}" for what, places in alone.items()]
+        lines += [f"by the numbers alone, {', '.join(told)}"] if told else []
     return "; ".join(lines)
 
 
-def _spread(one: Finding) -> str:
+def _by_words(
+    findings: Iterable[Finding], words: Callable[[Finding], str], numbers: Callable[[Finding], str]
+) -> dict[str, list[str]]:
+    """What is said -> of which data sets, with the numbers."""
+    said: dict[str, list[str]] = {}
+    for one in findings:
+        said.setdefault(words(one), []).append(_place(one, numbers(one)))
+    return said
+
+
+def _place(one: Finding, number: str = "") -> str:
+    """The data set, and in brackets what more is said of it."""
+    name, _, more = one.data.partition(", judged by")[0].partition(", ")
+    beside = "; ".join(filter(None, (more, number)))
+    return f"{name} ({beside})" if beside else name
+
+
+def spread(one: Finding) -> str:
+    """The difference with its interval."""
     small = ", within the margin" if one.side and one.same else ""
     return f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]{small}"
 
@@ -189,7 +214,7 @@ def write_findings(path: str | os.PathLike[str], findings: Sequence[Finding]) ->
 
 
 def _finding(one: Contrast, metric: str, tempered: bool, p_differ: float, p_same: float) -> Finding:
-    spread = paired_bootstrap(one.a, one.b)
+    found = paired_bootstrap(one.a, one.b)
     return Finding(
         data=one.data,
         question=one.question,
@@ -200,13 +225,13 @@ def _finding(one: Contrast, metric: str, tempered: bool, p_differ: float, p_same
         seeds=len(one.a),
         first_mean=float(one.a.mean()),
         second_mean=float(one.b.mean()),
-        difference=_exact(spread.mean),
-        low=_exact(spread.low),
-        high=_exact(spread.high),
+        difference=_exact(found.mean),
+        low=_exact(found.low),
+        high=_exact(found.high),
         p_differ=p_differ,
         p_same=p_same,
         margin=MARGINS[metric],
-        word="undecided" if one.doubt else _word(spread.mean, p_differ < ALPHA, p_same < ALPHA),
+        word="undecided" if one.doubt else _word(found.mean, p_differ < ALPHA, p_same < ALPHA),
         doubt=one.doubt,
     )
 

@@ -158,13 +158,13 @@ def _explained(apart: Sequence[str], levels: Mapping[str, Finding], here: Mappin
 def plain(findings: Sequence[Finding]) -> Iterator[str]:
     """Of the votes themselves, and of what models make of them."""
     alone = [one for one in findings if one.question == ALONE and one.metric == "kl"]
-    for other, called in (("simulated", "five drawn from the hundred"), ("three agree", "five drawn so that 3 agree")):
-        if told := alone_in_words((one for one in alone if one.second == other), called):
-            yield f"Five real votes tell {told}."
+    if told := alone_in_words((one for one in alone if one.second == "simulated"), "five drawn from the hundred"):
+        yield f"Five real votes tell {told}."
     hard = [one for one in findings if one.question == "original votes" and one.metric == "kl" and not one.tempered]
-    for method in ("sls", "multipass"):
-        if told := in_words((one for one in hard if one.first == method), _against_soft):
-            yield f"Trained on five real votes, {told}."
+    if told := in_words((one for one in hard if one.first in ("sls", "multipass")), _against_soft):
+        yield f"Trained on five real votes, {told}."
+    if told := alone_in_words((one for one in alone if one.second == "three agree"), "five drawn so that 3 agree"):
+        yield f"Five real votes tell {told}."
 
 
 def _against_soft(one: Finding) -> str:
@@ -172,4 +172,12 @@ def _against_soft(one: Finding) -> str:
     return f"{one.first} is {near} soft labels"
 
 
-STUDY = Study("real-sparsity", "Are few real votes like few that are drawn from many?", make, _contrasts, _told, plain)
+STUDY = Study(
+    "real-sparsity",
+    "Are few real votes like few that are drawn from many?",
+    make,
+    _contrasts,
+    _told,
+    plain,
+    leading=2,
+)

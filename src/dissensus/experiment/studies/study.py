@@ -49,6 +49,7 @@ class Study:
     model: str = "frozen"  # that is trained; "" where runs of the paper are read instead
     checkpoint: str = "best"
     views: Sequence[tuple[str, bool]] = VIEWS  # metrics, and whether after a temperature
+    leading: int = 1  # of the plain sentences, how many answer the question
 
     @property
     def trains(self) -> bool:
@@ -148,6 +149,11 @@ class Studied:
     @property
     def seeds(self) -> int:
         return len({row.seed for row in self.scores})
+
+    @property
+    def short(self) -> str:
+        """The answer in a line or two."""
+        return " ".join(self.plain[: self.study.leading])
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """A table of findings, and a page to read: the answer, the rule's sentences, every comparison."""

@@ -28,16 +28,17 @@ The gate is the arm without a first training. "After none" says what there was t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dissensus.base.errors import InputError
+from dissensus.base.words import listed
 from dissensus.datasets import Dataset, load
 from dissensus.experiment.parts import parts
-from dissensus.experiment.studies.finding import Contrast, Finding, class_doubt, in_words
+from dissensus.experiment.studies.finding import Contrast, Finding, class_doubt, in_words, spread
 from dissensus.experiment.studies.score import Score, Scores
 from dissensus.experiment.studies.study import Given, OneSeed, Study
 from dissensus.experiment.studies.trial import (
@@ -52,6 +53,7 @@ from dissensus.experiment.studies.trial import (
     measured,
     setting,
 )
+from dissensus.metrics import METRICS
 from dissensus.targets import majority
 from dissensus.votes import Votes
 
@@ -207,6 +209,21 @@ def _fate(found: Mapping[tuple[str, bool], Finding]) -> str:
     return "is lost" if correlation.same and all(one.same for one in kl) else "may or may not survive: undecided"
 
 
+def _parts(found: Iterable[Finding]) -> str:
+    """What the fate rests on: where something is open or differs its numbers, else those of the entropy correlation."""
+    by_name = {_named(one): one for one in found if one.metric != "accuracy"}
+    telling = {name: one for name, one in by_name.items() if not one.same} or {
+        name: one for name, one in by_name.items() if one.metric == "entropy_correlation"
+    }
+    told = [f"{name} {spread(one)}{'' if one.side or one.same else ' is open'}" for name, one in telling.items()]
+    same = [name for name, one in by_name.items() if one.same and name not in telling]
+    return "; ".join([*told, *([f"{listed(same)} {'is' if len(same) == 1 else 'are'} the same"] if same else [])])
+
+
+def _named(one: Finding) -> str:
+    return f"{METRICS[one.metric].title}{' with a temperature' if one.tempered else ''}"
+
+
 def _in_head(model: nn.Module, name: str) -> bool:
     """Whether a weight is one of those that decide on classes."""
     net = getattr(model, "net", None)
@@ -214,20 +231,23 @@ def _in_head(model: nn.Module, name: str) -> bool:
 
 
 def plain(findings: Sequence[Finding]) -> Iterator[str]:
-    """What is left of the entropy correlation, and whether there was anything to lose."""
-    ends = {data: _end(data, findings) for data in dict.fromkeys(one.data for one in findings)}
-    left = [found["entropy_correlation", False] for _, found in ends.values()]
+    """What is left of the entropy correlation and of KL, and whether there was anything to lose."""
+    ends = {data: _end(data, findings)[1] for data in dict.fromkeys(one.data for one in findings)}
+    left = [found["entropy_correlation", False] for found in ends.values()]
     before = {
         one.data: one for one in findings if (one.question, one.metric) == ("after 0 epochs", "entropy_correlation")
     }
 
     def fate(one: Finding) -> str:
-        told = _fate(ends[one.data][1])
+        told = _fate({place: found.by_numbers for place, found in ends[one.data].items()})
         if told == "is lost" and one.data in before and not before[one.data].side:
             return "soft labels and majority labels are the same, but no difference was shown before it either,"
         return f"uncertainty {told}"
 
-    if told := in_words(left, fate):
+    def numbers(one: Finding) -> str:
+        return _parts(found.by_numbers for found in ends[one.data].values())
+
+    if told := in_words(left, fate, numbers):
         yield f"After a second training on majority labels, {told}."
     if told := in_words(before.values(), lambda one: f"{'a' if one.side else 'no'} difference was shown"):
         yield f"Before it, {told}."

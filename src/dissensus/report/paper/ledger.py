@@ -67,6 +67,11 @@ def views_of(ledger: Ledger) -> list[str]:
     return list(dict.fromkeys(row.view for row in ledger))
 
 
+def added_to(ledger: Ledger) -> dict[str, str]:
+    """The views that were added when results had been seen, and why."""
+    return {row.view: row.added for row in ledger if row.added}
+
+
 def claims_of(ledger: Ledger, rules: Mapping[str, Sequence[str]]) -> list[ClaimView]:
     """Claim by claim, what the page shows."""
     views = views_of(ledger)

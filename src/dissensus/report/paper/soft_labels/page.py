@@ -14,7 +14,7 @@ from dissensus.report.paper.beside import by_kind, read_beside
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.diverged import diverged_runs
 from dissensus.report.paper.grid import to_csv
-from dissensus.report.paper.ledger import NO_SIGN, NOTHING, SIGNS, claims_of, views_of
+from dissensus.report.paper.ledger import NO_SIGN, NOTHING, SIGNS, added_to, claims_of, views_of
 from dissensus.report.paper.page import about_runs, pictures
 from dissensus.report.paper.soft_labels.figures import learning_curves, votes_curves
 from dissensus.report.paper.soft_labels.studies import FIGURES as STUDY_FIGURES
@@ -73,6 +73,7 @@ def write_soft_labels_page(
     files["tables/deviations.csv"] = to_csv([vars(one) for one in beside.deviations]).encode()
     files["ledger.csv"] = ledger.to_csv().encode()
     views = views_of(ledger)
+    of = {row.view: row.protocol for row in ledger}
     content = {
         "paper": paper,
         "banner": banner,
@@ -83,10 +84,11 @@ def write_soft_labels_page(
             "no_sign": NO_SIGN,
             "nothing": NOTHING,
             "views": views,
+            "added": added_to(ledger),
             "claims": claims_of(ledger, rules or {}),
         },
-        "alone": [view for view in views if view in paper.protocols],
-        "averages": [view for view in views if view not in paper.protocols],
+        "alone": [view for view in views if of[view] in paper.protocols],
+        "averages": [view for view in views if of[view] not in paper.protocols],
         "coverage": made,
         "tables": tables,
         "abstract": abstract,
