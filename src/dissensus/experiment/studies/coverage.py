@@ -117,8 +117,11 @@ def plain(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _contradicted(one: Finding) -> str:
-    often = one.said("less often", "more often", "equally often", "neither more nor less, for certain,")
-    return f"people contradict it {often} with soft than with majority labels"
+    often = one.said(
+        "less often with soft than", "more often with soft than", "as often with soft as",
+        "neither more nor less, for certain, with soft than",
+    )  # fmt: skip
+    return f"people contradict it {often} with majority labels"
 
 
 def _percent(one: Finding) -> str:
