@@ -369,7 +369,8 @@ def test_a_loss_that_is_sure_is_told_with_its_size() -> None:
 
 def test_views_that_came_later_say_so() -> None:
     later = {view.name for view in CLAIMS.views if view.added}
-    assert later == {*(f"{name}-last" for name in SWEPT), "mean-all"}
+    swept = {*SWEPT, *(name.replace("frozen", "fine-tuned") for name in SWEPT)}
+    assert later == {*(f"{name}-last" for name in swept), "mean-all", "mean-chaosnli-fine-tuned"}
     again = Ledger.from_csv(good().to_csv())
     assert {row.view for row in again if row.added} == later
     assert again == good()

@@ -261,15 +261,24 @@ def _all_of(evidence: Evidence, method: str, protocol: str) -> list[Enough]:
 
 
 def votes_sentence(evidence: Evidence, method: str = "soft") -> str:
-    """For whoever pays for the votes; and by which margins, for whoever asks.
+    """For whoever pays for the votes, model by model; and by which margins, for whoever asks."""
+    models = {name: one.model for name, one in read_paper("soft-labels").protocols.items()}
+    told = []
+    for model in dict.fromkeys(models[name] for name in _made(evidence)):
+        sets, without = ([name for name in of(evidence) if models[name] == model] for of in (learned, left_out))
+        found = enough_of(evidence, method, sets) if sets else []
+        if found and all(one.votes is not None for one in found):
+            told.append(_enough_in_words(evidence, method, found, sets, without))
+    return " ".join(told) or "How many votes an item are enough is not known yet: not all of these runs were made."
 
-    A metric is left out where its margin is more than half of all that the model reaches: there any number of votes
-    would be enough, as more cannot help.
+
+def _enough_in_words(
+    evidence: Evidence, method: str, found: Sequence[Enough], sets: Sequence[str], without: Sequence[str]
+) -> str:
+    """A metric is left out where its margin is more than half of all that the model reaches.
+
+    There any number of votes would be enough, as more cannot help.
     """
-    sets = learned(evidence)
-    found = enough_of(evidence, method, sets) if sets else []
-    if not sets or any(one.votes is None for one in found):
-        return "How many votes an item are enough is not known yet: not all of these runs were made."
     levels = {one.metric: _level(evidence, one.metric, sets, method) for one in found}
     poor = [one for one in found if METRICS[one.metric].higher_is_better and levels[one.metric] < 2 * one.margin]
     told = [one for one in found if one not in poor]
@@ -281,7 +290,7 @@ def votes_sentence(evidence: Evidence, method: str = "soft") -> str:
         "number of votes to matter."
         for one in poor
     ]
-    if without := left_out(evidence):
+    if without:
         beside.append(f"Not counted: {', '.join(without)}, where soft labels hardly beat the shares of the classes.")
     more = "more of them, up to a hundred, make no noticeably better model"
     if most == "all":
