@@ -25,7 +25,7 @@ ON_A_GPU = {
     "curvature.py": ("--out", str(HERE / "results" / "curvature.json")),
     "readings.py": (),
 }
-OF_RUNS = ("gate.py", "init.py", "sanity.py", "spread.py", "make_runs.py")
+OF_RUNS = ("gate.py", "init.py", "sanity.py", "spread.py", "made_again.py", "make_runs.py")
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
         if script not in scripts:
             print(f"--- {script}: left out, it needs a GPU")
     for script in OF_RUNS:
-        print(f"--- {script}: left out, it is about runs that are made on a GPU; it says how")
+        print(f"--- {script}: left out, it is about runs that are made before; it says how")
 
 
 if __name__ == "__main__":
