@@ -270,3 +270,10 @@ def test_a_file_names_an_encoder_beside_it(tmp_path: Path, tiny_encoder: Path, t
     assert Comparison.read(file).data.encoder == str(tmp_path / "here")
     file.write_text(f'{start}name = "frozen"\nencoder = "owner/name"\n')
     assert Comparison.read(file).data.encoder == "owner/name"
+
+
+def test_the_names_of_our_models_are_told_without_torch() -> None:
+    from dissensus.models import MODELS
+    from dissensus.models.text import TEXT_MODELS
+
+    assert set(seeing.OURS) == {*MODELS, *TEXT_MODELS}

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dissensus.models.text.sentences import Progress
     from dissensus.models.text.tokens import Say
 
+OURS = ("small-cnn", "mlp", "resnet18", "frozen", "fine-tuned")  # models by name, told without torch
+
 
 def model_part(name: str, options: Mapping[str, Any], data: Dataset, encoder: str | None = None) -> ModelPart:
     """The model as a plan has it: one of texts with its encoder by content, and all that it leaves to the encoder."""
@@ -59,11 +61,11 @@ def is_place(name: Any) -> bool:
     """
     if not isinstance(name, str) or "/" in name or os.sep in name:
         return isinstance(name, str)
-    from dissensus.models import MODELS
-    from dissensus.models.text import TEXT_MODELS, is_hub_name
+    if name in OURS or (not Path(name).is_dir() and get_close_matches(name, OURS)):
+        return False
+    from dissensus.models.text import is_hub_name
 
-    ours = [*MODELS, *TEXT_MODELS]
-    return name not in ours and (Path(name).is_dir() or (is_hub_name(name) and not get_close_matches(name, ours)))
+    return Path(name).is_dir() or is_hub_name(name)
 
 
 def seen(model: ModelPart, data: Dataset, encoder: str | None = None) -> Dataset:
