@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -108,6 +109,16 @@ def inputs_in_words(inputs: Inputs) -> str:
     if isinstance(inputs, Texts):
         return "pairs of texts" if inputs.pairs else "texts"
     return f"{'images' if inputs.ndim == 4 else 'features'} {inputs.shape[1:]}"
+
+
+def image_shape(words: str) -> tuple[int, int, int] | None:
+    """Channels, height and width of images that are told in words; None where other inputs are.
+
+    >>> image_shape(inputs_in_words(np.zeros((5, 3, 20, 28), np.uint8))), image_shape("texts")
+    ((3, 20, 28), None)
+    """
+    found = re.fullmatch(r"images \((\d+), (\d+), (\d+)\)", words)
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
 
 
 def _array_digest(inputs: NDArray[Any]) -> str:

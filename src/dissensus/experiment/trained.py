@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from ast import literal_eval
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from dissensus.base.errors import InputError, PlanError, require
 from dissensus.base.words import many
 from dissensus.datasets import Inputs, Texts, inputs_in_words
-from dissensus.datasets.dataset import check_inputs
+from dissensus.datasets.dataset import check_inputs, image_shape
 from dissensus.evaluation.predictions import Predictions
 from dissensus.experiment.machine import device
 from dissensus.experiment.plan import Plan, refuse_other_versions
@@ -149,12 +148,12 @@ def _other_kind(run: StoredRun, takes: str, given: str) -> InputError:
                 f"{told} The second text of an item is the column text_pair, or named", give=["text_pair"]
             )
         return InputError(f"{told} Leave the column text_pair out.")
-    if takes.startswith("images") and given.startswith("images"):
-        (channels, *sides), (_, *others) = (literal_eval(shape.removeprefix("images ")) for shape in (takes, given))
-        if sides == others:
+    if (ours := image_shape(takes)) and (theirs := image_shape(given)):
+        channels, height, width = ours
+        if (height, width) == theirs[1:]:
             return InputError(f"{told} Bring them to {'grey' if channels == 1 else many(channels, 'channel')}, too.")
         told = f"{told} Bring a folder of images to that height and width"
-        return InputError(told, give=[f"size=[{sides[0]},{sides[1]}]"])
+        return InputError(told, give=[f"size=[{height},{width}]"])
     told = f"{told} Give it items of the same kind, made in the same way."
     if takes.startswith("features") and given.startswith("features"):
         told += " The first column of a table is read as its ids, if none is named; rows without ids can be an .npy."
