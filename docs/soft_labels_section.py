@@ -14,6 +14,7 @@ from dissensus.experiment.claims import Ledger, read_claims
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Measured, Row
 from dissensus.experiment.claims.soft_labels_answer import (
     ADDED,
+    MEANS,
     against,
     by_numbers,
     hard_delivery,
@@ -28,12 +29,6 @@ from dissensus.report.paper.measured import Sought, measured
 from dissensus.report.tables import number
 
 CLAIMS = ("S1", "S2", "S3", "S4", "S5")
-MEANS = {
-    "mean-frozen": "six text sets, frozen",
-    "mean-fine-tuned": "six text sets, fine-tuned",
-    "mean-paper": "the paper's own sets",
-    "mean-all": "all that learned enough",
-}
 FIRST = "cifar10h-small-cnn"  # the paper's first experiment
 HARD = ("sls", "multipass")
 MEASURED = Path(__file__).resolve().parents[1] / "benchmarks" / "results"

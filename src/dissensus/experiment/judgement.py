@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dissensus.base.errors import InputError
 from dissensus.experiment.claims import Enough, Ledger, answer, enough_by_set, judge_claims, read_claims, rules
+from dissensus.experiment.claims.soft_labels_answer import votes_sentence
 from dissensus.experiment.papers import Evidence, Paper, smoke_part
 from dissensus.experiment.studies import FOLDER, Studied, studies_of
 
@@ -49,6 +50,11 @@ class PaperJudgement:
     def enough(self) -> list[tuple[str, str, list[Enough]]]:
         """How many votes are enough, by data set and method."""
         return enough_by_set(self.evidence)
+
+    @property
+    def votes_needed(self) -> str:
+        """The same in a sentence."""
+        return votes_sentence(self.evidence)
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """The ledger, and the findings of each study."""

@@ -15,7 +15,12 @@ from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDE
 from dissensus.experiment.papers import Evidence, Experiment, read_paper
 from dissensus.metrics import METRICS
 
-MEANS = ("mean-frozen", "mean-fine-tuned", "mean-paper", "mean-all")  # at the best epoch, for S1 to S5
+MEANS = {  # at the best epoch, for S1 to S5; over what
+    "mean-frozen": "six text sets, frozen",
+    "mean-fine-tuned": "six text sets, fine-tuned",
+    "mean-paper": "the paper's own sets",
+    "mean-all": "all that learned enough",
+}
 TEXT = ("frozen", "fine-tuned")  # models of texts
 EPOCH = {"best": "at the best epoch", "last": "at the last epoch, where none is chosen,"}
 ADDED = "added when results had been seen"
@@ -23,7 +28,7 @@ BESIDE = {"entropy_correlation_pearson": 0.05, "ece": 0.02}  # more metrics; the
 
 
 def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
-    """Distance to people, their uncertainty, what it costs, hard delivery, and, last but one, votes needed.
+    """Distance to people, their uncertainty, what it costs, hard delivery, and votes needed.
 
     >>> from dissensus.experiment.claims.judge import judge_claims
     >>> nothing = Evidence({})

@@ -39,5 +39,6 @@ def write_page(judged: PaperJudgement, folder: str | os.PathLike[str], notes: Se
     told: dict[str, Any] = {"answer": judged.answer, "rules": judged.rules, "banner": banner(judged)}
     found = judged.evidence, judged.ledger, judged.tried
     if judged.paper.name == "soft-labels":
-        return write_soft_labels_page(*found, folder, **told, enough=judged.enough, studies=judged.studies)
+        told |= {"enough": judged.enough, "votes_needed": judged.votes_needed, "studies": judged.studies}
+        return write_soft_labels_page(*found, folder, **told)
     return write_paper_page(*found, folder, **told, notes=notes)

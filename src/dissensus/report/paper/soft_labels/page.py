@@ -51,13 +51,14 @@ def write_soft_labels_page(
     rules: Mapping[str, Sequence[str]] | None = None,
     banner: str = "",
     enough: Sequence[tuple[str, str, Sequence[Enough]]] = (),
+    votes_needed: str = "",
     studies: Sequence[Studied] = (),
 ) -> Path:
     """``index.html`` in ``folder``, with ``tables/`` (CSV) and ``figures/`` (PNG and SVG) beside it.
 
     As :func:`~dissensus.report.paper.write_paper_page`; what has not been run yet is said, and is no error. No tables
     of the paper are known, so there are no differences to explain. ``enough`` says for data sets and methods how many
-    votes are; ``studies`` are those of which there are scores.
+    votes are, ``votes_needed`` so in a sentence; ``studies`` are those of which there are scores.
     """
     beside = read_beside(paper.name)
     feeding = {place: coverage(evidence, paper, place, None) for place in FIGURES}
@@ -93,6 +94,7 @@ def write_soft_labels_page(
         "tables": tables,
         "abstract": abstract,
         "enough": votes,
+        "votes_needed": votes_needed,
         "by_votes": by_votes,
         "figures": figures,
         "studies": [_study(one, files) for one in studies],
