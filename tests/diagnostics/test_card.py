@@ -23,6 +23,8 @@ from dissensus.diagnostics import (
     linear_cka,
     renamed,
 )
+from dissensus.diagnostics.card import sharpness
+from dissensus.diagnostics.hvp import Hessian
 from dissensus.diagnostics.registry import DIAGNOSTICS, titled
 from dissensus.metrics import most_disputed
 from dissensus.models import make
@@ -69,6 +71,18 @@ def test_it_is_what_the_instruments_say(world, rows):
     near = [knn(items.features, known.features, 50) for items in (inside, away)]
     assert rows["knn_auroc", "all"].value == auroc(*near)
     assert rows["knn_auroc", "all"].other == "far"
+
+
+def test_without_probes_the_eigenvalues_are_the_same_and_no_form_is_asked_for(world, rows, monkeypatch):
+    model, x, human, _, _ = world
+    monkeypatch.setattr(Hessian, "forms", None)
+    monkeypatch.setattr(Hessian, "forms_by_item", None)
+    found = list(sharpness(model, x, human, probes=0))
+    assert [(row.name, row.slice) for row in found] == [
+        (name, part) for part in ("all", "disputed") for name in ("top_eigenvalue", "filter_normalised_top")
+    ]
+    for row in found:
+        assert row == rows[row.name, row.slice]
 
 
 def test_without_a_bank_there_is_no_knn_and_without_other_sets_no_score(world):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dissensus.diagnostics.hvp import Array, Hessian, Options
-from dissensus.diagnostics.lanczos import MOST, first, krylov, start
+from dissensus.diagnostics.lanczos import MOST, Eigenvalue, Krylov, first, krylov, start
 from dissensus.diagnostics.trace import estimate, probed
 
 
@@ -84,27 +84,41 @@ def curvature_by(
 ) -> Curvature:
     """The curvature of a Hessian; ``known`` are the forms of the probes, where another pass has found them."""
     began = time.perf_counter()
-    space = krylov(hessian, start(hessian, seed), 1, tolerance, most)
-    top = first(space, tolerance)
-    values = probed(hessian, probes, seed, space, known)
-    plain, deflated = estimate(values.plain), estimate(values.rest, known=float(space.diagonal.sum()))
-    scale = filter_norms(hessian)
-    scaled = first(krylov(lambda v: scale * hessian(scale * v), start(hessian, seed), 1, tolerance, most), tolerance)
+    tops = tops_by(hessian, tolerance, seed, most)
+    values = probed(hessian, probes, seed, tops.space, known)
+    plain, deflated = estimate(values.plain), estimate(values.rest, known=float(tops.space.diagonal.sum()))
     norm = float(torch.cat([value.flatten() for value in hessian.parameters.values()]).norm())
     return Curvature(
-        top_eigenvalue=top.value,
-        top_residual=top.residual,
+        top_eigenvalue=tops.plain.value,
+        top_residual=tops.plain.residual,
         trace=plain.value,
         trace_se=plain.standard_error,
         deflated_trace=deflated.value,
         deflated_trace_se=deflated.standard_error,
         weight_norm=norm,
         trace_times_norm=plain.value * norm**2,
-        filter_normalised_top=scaled.value,
-        filter_normalised_residual=scaled.residual,
+        filter_normalised_top=tops.filter_normalised.value,
+        filter_normalised_residual=tops.filter_normalised.residual,
         products=hessian.products,
         seconds=time.perf_counter() - began,
     )
+
+
+@dataclass(frozen=True)
+class Tops:
+    """The largest eigenvalue of a Hessian, and that of it along filter-normalised directions."""
+
+    plain: Eigenvalue
+    filter_normalised: Eigenvalue
+    space: Krylov  # in which the plain one was found
+
+
+def tops_by(hessian: Hessian, tolerance: float, seed: int, most: int = MOST) -> Tops:
+    """What :func:`curvature_by` says without probes, at a quarter of its time: no trace."""
+    space = krylov(hessian, start(hessian, seed), 1, tolerance, most)
+    scale = filter_norms(hessian)
+    scaled = krylov(lambda v: scale * hessian(scale * v), start(hessian, seed), 1, tolerance, most)
+    return Tops(first(space, tolerance), first(scaled, tolerance), space)
 
 
 def filter_norms(hessian: Hessian) -> Tensor:

@@ -449,8 +449,8 @@ def test_what_is_looked_at_in_a_run(basins: Paper) -> None:
     both = ("all", "disputed")
     assert set(looked(method="sls")) == set(looked(method="soft")) == everything
     assert looked(method="sls")["curvature"] == looked(method="sls")["gradcam"] == both
-    assert looked(method="multipass") == {"curvature": both, "ood": ("all",)}
-    assert looked(method="shuffled-sls") == {"curvature": both}
+    assert looked(method="multipass") == {"curvature": both, "trace": both, "ood": ("all",)}
+    assert looked(method="shuffled-sls") == {"curvature": both, "trace": both}
     assert looked(method="mixup") == looked(method="sls", hold=5) == {}
     assert looked(method="sls", votes=5) == {"sparse_target": both, "curvature": both}
     assert looked(method="multipass", votes=5) == {"sparse_target": both}

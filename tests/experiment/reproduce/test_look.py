@@ -54,11 +54,13 @@ def test_what_the_paper_asks_of_each_training(small: Reproduction) -> None:
         return small.looks[small.plans[Cell(*cell)].name]
 
     sls = look("published", "sls", "all", 1, 0)
-    assert sls.curvature == ("all", "disputed")
+    assert (sls.curvature, sls.trace) == (("all", "disputed"), True)
     assert sls.outside == ("streetview", "dtd", "cifar100")
     assert (sls.features, sls.maps, sls.gradient_variance, sls.train_logits, sls.lines) == (True, True, True, False, 2)
     few = look("published", "multipass", 5, 1, 0)
     assert (few.curvature, few.train_logits, few.outside, few.features) == ((), True, (), False)
+    sweep = look("published", "sls", 5, 1, 0)
+    assert (sweep.curvature, sweep.trace) == (("all", "disputed"), False)  # of these the paper has no trace
     assert look("published", "soft", "all", 1, 0, 500).lines == 1
     assert look("audited", "soft", 5, 1, 0).train_logits
 

@@ -84,9 +84,8 @@ def diagnostic_rows(cell: Cell, wanted, partners):
                 (name, checkpoint, part, "", times * top)
                 for name, times in (
                     ("top_eigenvalue", 1),
-                    ("trace", 16),
-                    ("trace_times_norm", 9000),
                     ("filter_normalised_top", 0.4),
+                    *([("trace", 16), ("trace_times_norm", 9000)] if "trace" in wanted else []),
                 )
             ]
         for outside in (name for name in partners["outside"]):

@@ -13,9 +13,8 @@ from dissensus.metrics import METRICS
 Plans = frozenset[tuple[Any, ...]]
 
 DIAGNOSTIC_OF = {
-    **dict.fromkeys(
-        ("top_eigenvalue", "trace", "deflated_trace", "trace_times_norm", "filter_normalised_top"), "curvature"
-    ),
+    **dict.fromkeys(("top_eigenvalue", "filter_normalised_top"), "curvature"),
+    **dict.fromkeys(("trace", "deflated_trace", "trace_times_norm"), "trace"),
     **dict.fromkeys(
         ("gradient_variance", "gradient_variance_entropy", "gradient_variance_partial", "proposition1_deviation"),
         "gradient_variance",

@@ -45,6 +45,7 @@ class Look:
     model: str  # by its name, which says where Grad-CAM looks
     effort: Effort
     curvature: tuple[Slice, ...] = ()
+    trace: bool = False  # with its curvature, too
     gradient_variance: bool = False
     outside: tuple[str, ...] = ()
     features: bool = False
@@ -88,6 +89,7 @@ class Look:
         """The same, of the numbers alone: those that are there, in a store or in results."""
         numbers = {(one.name, one.slice, one.other) for one in found}
         wanted = {f"curvature of {part} items": ("top_eigenvalue", part, "") for part in self.curvature}
+        wanted |= {f"trace of {part} items": ("trace", part, "") for part in self.curvature if self.trace}
         wanted |= {f"scores of {name}": ("energy_auroc", "all", name) for name in self.outside}
         wanted |= {"gradient variance": ("gradient_variance", "all", "")} if self.gradient_variance else {}
         return [word for word, subject in wanted.items() if subject not in numbers]
@@ -102,7 +104,7 @@ class Look:
             inputs[few],
             subject.human[few],
             self.curvature,
-            probes=self.effort.probes,
+            probes=self.effort.probes if self.trace else 0,
             tolerance=self.effort.tolerance,
             chunk=_at_once(device_of(subject.model), self.effort.chunk),
             precision=precision,
@@ -156,6 +158,7 @@ def _look(cell: Cell, paper: Paper, effort: Effort, model: str, ends: Ends | Non
         model=model,
         effort=effort,
         curvature=slices,
+        trace="trace" in wanted,
         gradient_variance="gradient_variance" in wanted,
         outside=tuple(name for told in paper.outside_of(cell) for name in paper.sets_for(told)),
         features="cka" in wanted,
