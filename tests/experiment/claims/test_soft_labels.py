@@ -274,7 +274,7 @@ def told_of(evidence: Evidence) -> dict[str, str]:
 
 def test_the_answer_says_where() -> None:
     told = told_of(world(noise=1e-6))
-    assert f"supported on {', '.join(SWEPT)}" in told["S1"]
+    assert f"supported on {listed(SWEPT)}" in told["S1"]
     assert f"it helps on {listed(SWEPT)} (by 0.020)" in told["hard"]
     assert "690 trainings, 10 seeds, 3 of 14 data sets and models." in told["sure"]
     barred = told_of(world(changed(majority_class=lambda share, cell: 0.9)))
@@ -306,16 +306,34 @@ def test_what_contradicts_a_claim_is_told_with_its_numbers() -> None:
     assert f"contradicted on {ALONE} (best epoch -3 [-3, -3])" in told["S4"]
 
 
+def test_models_that_have_learned_too_little_are_told_apart() -> None:
+    poor = changed(majority_class=lambda share, cell: 0.9 if cell.protocol == ALONE else 0.35)
+    told = told_of(world(poor))["S1"]
+    assert f"supported on {SWEPT[1]} and {SWEPT[2]}" in told
+    assert told.endswith(
+        " On the other data set and model the model has learned too little to tell; by the numbers alone it would be "
+        "supported on 1 of them."
+    )
+    assert "has learned too little" not in told_of(world())["S1"]
+
+
 def test_averages_are_named_and_say_why_nothing_is_decided() -> None:
     frozen = tuple(name for name in PAPER.protocols if name.endswith("-frozen"))
-    told = told_of(world(changed(majority_class=lambda share, cell: 0.9), protocols=frozen))["S1"]
-    assert told.startswith("Soft labels bring models nearer to people, also with a temperature in both arms (S1): ")
-    assert "undecided on 6 of 6 data sets and models (by the numbers alone supported on 6 of them, but " in told
-    assert "on average undecided over mean-frozen (KL ×1.4" in told
-    assert told.endswith("), as fewer than two models of each have learned enough.")
-    every = told_of(world(protocols=tuple(PAPER.protocols)))["S2"]
-    assert "on average supported over mean-frozen (entropy correlation 0.2" in every
-    assert "and mean-all (entropy correlation 0.2 [0.2, 0.2]; added when results had been seen)" in every
+    told = told_of(world(changed(majority_class=lambda share, cell: 0.9), protocols=frozen))
+    assert told["S1"] == (
+        "Soft labels bring models nearer to people, also with a temperature in both arms (S1): undecided. On all 6 data "
+        "sets and models the model has learned too little to tell; by the numbers alone it would be supported on 6 of "
+        "them."
+    )
+    assert told["sure"].endswith(
+        " Means over six text sets with a frozen encoder decide nothing: of each, fewer than two models have learned "
+        "enough."
+    )
+    every = told_of(world(protocols=tuple(PAPER.protocols)))
+    assert "; over six text sets with a frozen encoder, supported (entropy correlation 0.2" in every["S2"]
+    added = "over all that learned enough, a mean that was added when results had been seen, supported (entropy corr"
+    assert added in every["S2"]
+    assert "Means over" not in every["sure"]
 
 
 def hard_by(more: float) -> Base:

@@ -16,8 +16,8 @@ from dissensus.experiment.papers import Evidence, Experiment, read_paper
 from dissensus.metrics import METRICS
 
 MEANS = {  # at the best epoch, for S1 to S5; over what
-    "mean-frozen": "six text sets, frozen",
-    "mean-fine-tuned": "six text sets, fine-tuned",
+    "mean-frozen": "six text sets with a frozen encoder",
+    "mean-fine-tuned": "six text sets with a fine-tuned encoder",
     "mean-paper": "the paper's own sets",
     "mean-all": "all that learned enough",
 }
@@ -44,7 +44,7 @@ def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
         _told(ledger, "S4", "soft labels overfit less"),
         f"Does hard delivery help on text (A3, A4; in nats of soft NLL)? {' '.join(hard_delivery(ledger))}",
         votes_sentence(evidence),
-        _how_sure(evidence),
+        _how_sure(ledger, evidence),
     ]
 
 
@@ -71,20 +71,29 @@ def against(row: Row) -> str:
 
 
 def _told(ledger: Ledger, claim: str, what: str, more: str = "") -> str:
+    """Where a claim holds, of the data sets and models that have learned enough to tell; and what numbers alone say."""
     alone = rows_of(ledger, claim)
     if not alone:
         return f"Whether {what} ({claim}) is not known yet: nothing was run."
+    judged, barred = ([row for row in alone if row.barred == too_little] for too_little in (False, True))
     lines = []
-    if held := [row.view for row in alone if row.verdict == SUPPORTED]:
-        lines.append(f"supported on {', '.join(held)}")
-    if not_ := [f"{row.view} ({against(row)})" for row in alone if row.verdict == CONTRADICTED]:
-        lines.append(f"contradicted on {', '.join(not_)}")
-    if open_ := [row for row in alone if row.verdict == UNDECIDED]:
-        others = "the other " if lines else ""
-        lines.append(f"undecided on {others}{len(open_)} of {_sets(len(alone))}{_barred(open_)}")
-    means = [row for view in MEANS if (row := ledger.row(claim, view)).seeds]
-    lines += _averages(means)
-    return f"{what[:1].upper()}{what[1:]}{more} ({claim}): {'; '.join(lines)}."
+    if held := [row.view for row in judged if row.verdict == SUPPORTED]:
+        lines.append(f"supported on {listed(held)}")
+    if not_ := [f"{row.view} ({against(row)})" for row in judged if row.verdict == CONTRADICTED]:
+        lines.append(f"contradicted on {listed(not_)}")
+    if open_ := [row.view for row in judged if row.verdict == UNDECIDED]:
+        lines.append(f"undecided on {listed(open_)}")
+    lines += _averages(ledger, claim)
+    return f"{what[:1].upper()}{what[1:]}{more} ({claim}): {'; '.join(lines) or 'undecided'}.{_barred(barred, alone)}"
+
+
+def _averages(ledger: Ledger, claim: str) -> Iterator[str]:
+    """Those of enough models that have learned enough."""
+    for view, words in MEANS.items():
+        row = ledger.row(claim, view)
+        if row.seeds and not row.barred:
+            later = f", a mean that was {ADDED}" if row.added else ""
+            yield f"over {words}{later}, {row.verdict} ({row.measured})"
 
 
 def _sets(number: int) -> str:
@@ -92,24 +101,15 @@ def _sets(number: int) -> str:
     return f"{number} data set and model" if number == 1 else f"{number} data sets and models"
 
 
-def _barred(rows: Sequence[Row]) -> str:
-    """Where the numbers would decide, but the model has learned too little for them to count."""
+def _barred(rows: Sequence[Row], of: Sequence[Row]) -> str:
+    """Where the model has learned too little for its numbers to count, and what they would say."""
+    if not rows:
+        return ""
+    where = f"{'all' if len(rows) == len(of) else 'the other'} {_sets(len(rows))}".replace("other 1 ", "other ")
     counted = Counter(verdict for row in rows if (verdict := by_numbers(row)) != UNDECIDED)
     kept = " and ".join(f"{verdict} on {number}" for verdict, number in sorted(counted.items(), reverse=True))
-    return f" (by the numbers alone {kept} of them, but there the hard arm has learned too little)" if kept else ""
-
-
-def _averages(means: Sequence[Row]) -> Iterator[str]:
-    """View by view; where too few models have learned enough, the numbers are those of all and decide nothing."""
-
-    def named(rows: Sequence[Row]) -> str:
-        return listed([f"{row.view} ({row.measured}{f'; {ADDED}' if row.added else ''})" for row in rows])
-
-    for verdict in (SUPPORTED, CONTRADICTED, UNDECIDED):
-        if rows := [row for row in means if row.verdict == verdict and not row.barred]:
-            yield f"on average {verdict} over {named(rows)}"
-    if rows := [row for row in means if row.barred]:
-        yield f"on average undecided over {named(rows)}, as fewer than two models of each have learned enough"
+    said = f"; by the numbers alone it would be {kept} of them" if kept else ""
+    return f" On {where} the model has learned too little to tell{said}."
 
 
 def hard_delivery(ledger: Ledger) -> list[str]:
@@ -320,7 +320,7 @@ def _votes(number: int | str | None) -> str:
     return "1 vote" if number == 1 else f"{number} votes"
 
 
-def _how_sure(evidence: Evidence) -> str:
+def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
     protocols = list(dict.fromkeys(cell.protocol for cell in evidence.runs.values()))
     if not protocols:
         return "How sure all that is: nothing was run yet."
@@ -336,7 +336,15 @@ def _how_sure(evidence: Evidence) -> str:
         f" On {', '.join(weak)} the hard arm does not {guard.says}: there no claim that compares with it is decided "
         f"({', '.join(_compare_with_it())}), whatever the numbers."
     )
-    return f"All that rests on {told}.{kept if weak else ''}"
+    return f"All that rests on {told}.{kept if weak else ''}{_no_averages(ledger)}"
+
+
+def _no_averages(ledger: Ledger) -> str:
+    """Those that were run, and of which fewer than two models have learned enough."""
+    barred = [words for view, words in MEANS.items() if (row := ledger.row("S1", view)).seeds and row.barred]
+    if not barred:
+        return ""
+    return f" Means over {listed(barred)} decide nothing: of each, fewer than two models have learned enough."
 
 
 def _compare_with_it() -> list[str]:
