@@ -21,7 +21,7 @@ from dissensus.report.tables import number
 
 METHODS = ("soft", "sls", "multipass", "deterministic-control")
 VOTES = (5, 10, 25, 50)
-HEADING = "## The Basins paper, repeated"
+HEADING = "### The Basins paper"
 
 
 def basins(results: Path, link: str = "results/basins") -> str:

@@ -1,4 +1,4 @@
-"""The README's part on what a look at curvature costs, from the file of the measurement."""
+"""What the page on speed says of what a look at curvature costs, from the file of the measurement."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def curvature(results: Path) -> str:
     )
     told_last += if_any(failed, " Did not run there: {}.")
     head = ("", "precision", "s a model", "eigenvalue off by", "trace off by", "memory")
-    return joined("### Curvature", told_first, table(head, rows), told_last, _growth(result)) + "\n"
+    return joined(told_first, table(head, rows), told_last, _growth(result)) + "\n"
 
 
 def _of_another_call(results: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The README's part on soft labels: what holds where, whether hard delivery helps, votes needed, cost, and studies."""
+"""What was found of soft labels: in short for the README, and a page with all of it."""
 
 from __future__ import annotations
 
@@ -32,35 +32,50 @@ CLAIMS = ("S1", "S2", "S3", "S4", "S5")
 FIRST = "cifar10h-small-cnn"  # the paper's first experiment
 HARD = ("sls", "multipass")
 MEASURED = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
+PAPER = read_paper("soft-labels")
+
+
+def soft_labels_in_short(results: Path) -> str:
+    """What was found where models have learned enough to tell; nothing while no run is in ``results``."""
+    if (read := _read(results)) is None:
+        return ""
+    evidence, ledger, run = read
+    judged = [name for name in run if not ledger.row("S1", name).barred]
+    barred = len(run) - len(judged)
+    parts = [
+        "### The soft-labels paper",
+        _asks(evidence, run),
+        _table(evidence, ledger, judged, [one for one in MEANS if not ledger.row("S1", one).barred], guesses=False),
+        wrapped(
+            f"""{_legend(barred=False)} On the other {barred} data sets and models the model does not even beat the most
+            frequent class by five points, so nothing is decided there."""
+        ),
+        wrapped(
+            f"""**Does hard delivery help on text?** (Differences are nats of soft NLL.)
+            {" ".join(hard_delivery(ledger, alone=False))}"""
+        ),
+        wrapped(f"**How many votes?** {votes_sentence(evidence)}"),
+        wrapped(
+            """All data sets and models, what numbers alone say, what soft targets cost, and studies beside it (the
+            surest answers, few real votes, careful and unreliable annotators, transfer):
+            [docs/soft-labels.md](docs/soft-labels.md)."""
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
-    """The whole part; nothing while no run is in ``results``."""
-    if not (results / "runs.csv").exists() or not (results / "ledger.csv").exists():
+    """All of it; nothing while no run is in ``results``. ``link`` leads there from where it is written."""
+    if (read := _read(results)) is None:
         return ""
-    evidence, paper = Evidence.read(results), read_paper("soft-labels")
-    if not evidence.runs:
-        return ""
-    ledger = Ledger.from_csv((results / "ledger.csv").read_text("utf-8"))
-    made = {(cell.protocol, cell.method) for cell in evidence.runs.values()}
-    run = [name for name in paper.protocols if {(name, "majority"), (name, "soft")} <= made]
-    title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
+    evidence, ledger, run = read
     parts = [
-        "## The soft-labels paper, on images and texts",
-        wrapped(
-            f"""{title} claims that training on the votes instead of their majority keeps what people disagree about. Of
-            the paper only the abstract was at hand, so `dissensus reproduce soft-labels` runs its design anew:
-            {len(evidence.runs):,} of {len(paper.cells()):,} runs so far, on {len(run)} of {len(paper.protocols)} data
-            sets and models."""
-        ),
+        _asks(evidence, run),
         wrapped(f"**Does it?** {' '.join(_held(ledger, run))}"),
-        _table(evidence, ledger, run),
+        _table(evidence, ledger, run, list(MEANS)),
         wrapped(
-            f"""Means over seeds, majority vote → soft labels; of several sets, the change. {_legend()}. S1 KL is lower,
-            with a temperature in both arms too; S2 the model's entropy follows that of people more closely; S3 accuracy
-            is the same; S4 less overfitting; S5 less false confidence where people disagree most. Of
-            people: half of them predict the other half, which a model may pass where votes are few; class shares: the
-            same guess for every item. {FIRST} is {paper.protocols[FIRST].about}. {_made_again()}"""
+            f"""{_legend()} Of people: half of them predict the other half, which a model may pass where votes are few;
+            class shares: the same guess for every item. {FIRST} is {PAPER.protocols[FIRST].about}. {_made_again()}"""
         ),
         wrapped(f"**And on average?** {_on_average(ledger)}"),
         wrapped(
@@ -74,13 +89,33 @@ def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
         wrapped(
             f"""Rules came before runs, and what came later says so:
             `src/dissensus/experiment/papers/soft_labels_claims.toml` and the docstrings of
-            `src/dissensus/experiment/studies`. Every number and verdict is in [{link}]({link}), curves by the number of
-            votes in [figure 2]({link}/figures/figure2.png), risk against coverage in
-            [its figure]({link}/figures/coverage.png). `dissensus reproduce soft-labels --from {link}`
+            `src/dissensus/experiment/studies`. Every number and verdict is in [results/soft-labels]({link}), curves by
+            the number of votes in [figure 2]({link}/figures/figure2.png), risk against coverage in
+            [its figure]({link}/figures/coverage.png). `dissensus reproduce soft-labels --from results/soft-labels`
             makes tables, figures and the page; `--only real-sparsity` one study."""
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _read(results: Path) -> tuple[Evidence, Ledger, list[str]] | None:
+    """Evidence, ledger, and the data sets and models with both arms; None while no run is in ``results``."""
+    if not (results / "runs.csv").exists() or not (results / "ledger.csv").exists():
+        return None
+    evidence = Evidence.read(results)
+    made = {(cell.protocol, cell.method) for cell in evidence.runs.values()}
+    run = [name for name in PAPER.protocols if {(name, "majority"), (name, "soft")} <= made]
+    return (evidence, Ledger.from_csv((results / "ledger.csv").read_text("utf-8")), run) if evidence.runs else None
+
+
+def _asks(evidence: Evidence, run: Sequence[str]) -> str:
+    title = f'"{PAPER.title}" ([arXiv {PAPER.arxiv}](https://arxiv.org/abs/{PAPER.arxiv}))'
+    return wrapped(
+        f"""{title} claims that training on the votes instead of their majority keeps what people disagree about. Of the
+        paper only the abstract was at hand, so `dissensus reproduce soft-labels` runs its design anew:
+        {len(evidence.runs):,} of {len(PAPER.cells()):,} runs so far, on {len(run)} of {len(PAPER.protocols)} data sets
+        and models."""
+    )
 
 
 def _made_again() -> str:
@@ -161,17 +196,23 @@ def _cells_that_count(row: Row) -> list[Measured]:
     return [cell for part in row.deciding for cell in part.cells]
 
 
-def _legend() -> str:
+def _legend(barred: bool = True) -> str:
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
-    return f"{signs}; in brackets by the numbers alone, where the model has learned too little for a verdict; † {ADDED}"
+    alone = "; in brackets by the numbers alone, where the model has learned too little for a verdict" * barred
+    return f"""Means over seeds, majority vote → soft labels; of several sets, the change. {signs}{alone}; † {ADDED}. S1
+    KL is lower, with a temperature in both arms too; S2 the model's entropy follows that of people more closely; S3
+    accuracy is the same; S4 less overfitting; S5 less false confidence where people disagree most."""
 
 
 def _are(claims: Sequence[str]) -> str:
     return "is" if len(claims) == 1 else "are"
 
 
-def _table(evidence: Evidence, ledger: Ledger, protocols: Sequence[str]) -> str:
-    beside = ("KL, EntCorr of people", "KL of class shares")
+def _table(
+    evidence: Evidence, ledger: Ledger, protocols: Sequence[str], means: Sequence[str], guesses: bool = True
+) -> str:
+    """A row a data set and model, then the means; with ``guesses`` what people and class shares score."""
+    beside = ("KL, EntCorr of people", "KL of class shares") if guesses else ()
     head = ("data set and model", "KL ↓", "KL with a temperature ↓", "EntCorr ↑", "accuracy ↑", *beside, *CLAIMS)
     rows = []
     for name in protocols:
@@ -179,16 +220,23 @@ def _table(evidence: Evidence, ledger: Ledger, protocols: Sequence[str]) -> str:
             _both(evidence, name, metric, tempered)
             for metric, tempered in (("kl", False), ("kl", True), ("entropy_correlation", False), ("accuracy", False))
         ]
-        people = ", ".join(_guess(evidence, name, metric, "ceiling") for metric in ("kl", "entropy_correlation"))
-        rows.append(table_row(name, *numbers, people, _guess(evidence, name, "kl", "shares"), *_signs(ledger, name)))
-    for view, words in MEANS.items():
+        if guesses:
+            people = (_guess(evidence, name, metric, "ceiling") for metric in ("kl", "entropy_correlation"))
+            numbers += [", ".join(people), _guess(evidence, name, "kl", "shares")]
+        rows.append(table_row(name, *numbers, *_signs(ledger, name)))
+    for view in means:
         first, second, third = (ledger.row(claim, view) for claim in ("S1", "S2", "S3"))
         if first.seeds:
             kl, tempered = (cell.mean or 1.0 for part in first.deciding for cell in part.cells)
             correlation, accuracy = (row.deciding[0].cells[0].mean or 0.0 for row in (second, third))
             changes = [_less(kl), _less(tempered), f"{correlation:+.3f}", f"{accuracy:+.3f}".replace("-", "−")]
             rows.append(
-                table_row(f"mean of {words}{' †' * bool(first.added)}", *changes, "", "", *_signs(ledger, view))
+                table_row(
+                    f"mean of {MEANS[view]}{' †' * bool(first.added)}",
+                    *changes,
+                    *([""] * len(beside)),
+                    *_signs(ledger, view),
+                )
             )
     return table(head, rows, centred=len(CLAIMS))
 
@@ -275,7 +323,7 @@ def _cost() -> str:
         layer {gpu_layer}; each is the least of the repeats), and keeps {listed(kept)} times the memory for its backward
         pass; the peak of a GPU's memory is {listed(peaks)} times as high. The targets of a million items take
         {listed(dense)} GB as rows, and {listed(votes)} MB as five votes an item, which is how they are kept here
-        ([CPU](benchmarks/results/target_cost.json), [GPU](benchmarks/results/target_cost_gpu.json))."""
+        (`benchmarks/results/target_cost.json` and `target_cost_gpu.json`)."""
 
 
 def _cost_rows(name: str) -> list[dict[str, Any]]:

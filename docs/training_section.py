@@ -1,4 +1,4 @@
-"""The README's part on training: how fast the engine is, and how true. A paragraph for each measurement that is there.
+"""What the page on speed says of training: how fast the engine is, and how true. A part for each measurement.
 
 Each function takes the content of all result files by name, and gives Markdown.
 """
@@ -35,7 +35,7 @@ def training(results: Path) -> str:
     """The whole part; nothing where nothing has been measured."""
     told = {name: json.loads(path.read_text("utf-8")) for name in PARTS if (path := results / f"{name}.json").exists()}
     parts = [PARTS[name](told) for name in PARTS if name in told]
-    return "### Training\n\n" + "\n\n".join(parts) + "\n" if parts else ""
+    return "\n\n".join(parts) + "\n" if parts else ""
 
 
 # --- how fast ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
+PAGES = {path: path.read_text("utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+EVERYTHING = "\n".join(PAGES.values())
 
 
 def test_the_code_of_the_readme_runs_from_top_to_bottom(tmp_path):
@@ -55,16 +57,16 @@ def test_the_step_for_lightning_has_the_labels_of_the_epoch():
     assert names["training_step"](module, (x, i), 0) == expected
 
 
-@pytest.mark.parametrize("section", re.findall(r"<!-- /(.*?) -->", README))
+@pytest.mark.parametrize("section", re.findall(r"<!-- /(.*?) -->", EVERYTHING))
 def test_the_numbers_are_those_of_the_files(section):
     sys.path.insert(0, str(ROOT / "docs"))
     try:
-        import readme_sections
+        import sections
     finally:
         sys.path.pop(0)
-    assert {*re.findall(r"<!-- /(.*?) -->", README)} == {*readme_sections.SECTIONS}
-    (shown,) = re.findall(rf"<!-- {section} -->\n(.*?)<!-- /{section} -->", README, re.S)
-    assert shown == readme_sections.SECTIONS[section](), "run: python docs/readme_sections.py"
+    assert sorted(re.findall(r"<!-- /(.*?) -->", EVERYTHING)) == sorted(sections.SECTIONS)
+    (shown,) = re.findall(rf"<!-- {section} -->\n(.*?)<!-- /{section} -->", EVERYTHING, re.S)
+    assert shown == sections.SECTIONS[section](), "run: python docs/sections.py"
 
 
 def test_numbers_that_nobody_measured_are_those_of_the_code():
@@ -76,9 +78,9 @@ def test_numbers_that_nobody_measured_are_those_of_the_code():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert f"Python {project['requires-python'].removeprefix('>=')}+" in README
     assert f"trains {len(DEMO.methods) * len(DEMO.seeds)} small models" in README
-    assert f"exit code {LEFT}\n" in README
+    assert f"exit code {LEFT}\n" in EVERYTHING
     assert f"stats.fewest_seeds(tests=6))  # {stats.fewest_seeds(tests=6)}: fewer" in README
-    assert "Runs train four side by side (`--width`)" in README
+    assert "Runs train four side by side (`--width`)" in EVERYTHING
     assert inspect.signature(compare).parameters["width"].default == 4
 
 
@@ -87,12 +89,12 @@ def test_sizes_that_sections_write_as_words_are_those_that_were_measured():
         json.loads((ROOT / f"benchmarks/results/{name}.json").read_text("utf-8"))["result"]
         for name in ("read_votes", "sls_epoch", "smooth_ece")
     )
-    assert "reading 10^7 votes into `Votes` (four files)" in README
+    assert "reading 10^7 votes into `Votes` (four files)" in EVERYTHING
     assert (read["votes"], len(read["files"])) == (10**7, 4)
     assert "an epoch of SLS, 10^6 items" in README
     for case in epoch["peers"]:  # what an item takes, and what all of them take
         assert case["seconds"]["sls from votes"]["median"] / case["ns_an_item"] * 1e9 == pytest.approx(10**6, rel=0.01)
-    assert "`smooth_ece` of 10^5 predictions" in README
+    assert "`smooth_ece` of 10^5 predictions" in EVERYTHING
     assert smooth["items"] == 10**5
     assert "Eight paired seeds, four methods" in README
     rows = (ROOT / "results/demo/scores.csv").read_text("utf-8").splitlines()
@@ -112,7 +114,7 @@ def test_every_delivery_is_listed_with_its_class():
 def test_every_command_of_the_readme_exists(capsys):
     from dissensus.cli import main
 
-    for command in set(re.findall(r"^dissensus (\w+)", README, re.M)):
+    for command in set(re.findall(r"^dissensus (\w+)", EVERYTHING, re.M)):
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])
         assert stop.value.code == 0
@@ -160,7 +162,7 @@ def test_a_model_is_kept_and_taken_to_new_items(tmp_path, monkeypatch):
     table = Path("predictions.csv").read_text().splitlines()
     assert table[0] == "item,predicted,entropy,p_cat,p_dog"
     probs = [[float(cell) for cell in row.split(",")[3:]] for row in table[1:]]
-    assert "`dissensus.experiment.predict_with(folder, inputs).probs`" in README
+    assert "`dissensus.experiment.predict_with(folder, inputs).probs`" in EVERYTHING
     np.testing.assert_allclose(predict_with(f"runs/{names[0]}", new).probs, probs)
     assert Path("tempered.csv").read_text() != Path("predictions.csv").read_text()
 
@@ -174,6 +176,12 @@ def _votes_and_features():
     return drawn
 
 
-def test_files_that_the_readme_names_are_there():
-    for link in re.findall(r"\]\((?!https:)([^)#]+)\)", README):
-        assert (ROOT / link).exists(), link
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page):
+    for link in re.findall(r"\]\((?!https:)([^)#]+)\)", PAGES[page]):
+        assert (page.parent / link).exists(), link
+
+
+def test_the_readme_leads_to_every_page():
+    for page in PAGES:
+        assert page.name == "README.md" or f"](docs/{page.name})" in README

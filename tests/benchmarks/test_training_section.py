@@ -119,7 +119,7 @@ def test_all_of_it(section: ModuleType, tmp_path: Path) -> None:
         sanity=sanity(),
         cpu_loop=cpu_loop(),
     )
-    assert text.startswith("### Training\n\nOne run is")
+    assert text.startswith("One run is")
     assert text.endswith("(`benchmarks/plain_loop.py`).\n")
     assert "\n\n\n" not in text
     assert max(len(line) for line in text.splitlines() if line[:1] not in "|-") <= 120

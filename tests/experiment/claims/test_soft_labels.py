@@ -321,9 +321,9 @@ def test_averages_are_named_and_say_why_nothing_is_decided() -> None:
     frozen = tuple(name for name in PAPER.protocols if name.endswith("-frozen"))
     told = told_of(world(changed(majority_class=lambda share, cell: 0.9), protocols=frozen))
     assert told["S1"] == (
-        "Soft labels bring models nearer to people, also with a temperature in both arms (S1): undecided. On all 6 data "
-        "sets and models the model has learned too little to tell; by the numbers alone it would be supported on 6 of "
-        "them."
+        "Soft labels bring models nearer to people, also with a temperature in both arms (S1): undecided. On all 6 "
+        "data sets and models the model has learned too little to tell; by the numbers alone it would be supported on "
+        "6 of them."
     )
     assert told["sure"].endswith(
         " Means over six text sets with a frozen encoder decide nothing: of each, fewer than two models have learned "

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from markupsafe import escape
 
-from dissensus.experiment.claims import answer, enough_by_set, judge_claims
+from dissensus.experiment.claims import Ledger, answer, enough_by_set, judge_claims
 from dissensus.experiment.judgement import judge
 from dissensus.experiment.papers import Cell, Evidence, read_paper
 from dissensus.experiment.studies import STUDIES, Studied
@@ -196,7 +196,7 @@ def test_the_readme_has_a_line_a_data_set_and_model(
     import soft_labels_section
 
     section: ModuleType = soft_labels_section
-    assert section.soft_labels(tmp_path) == ""
+    assert section.soft_labels(tmp_path) == section.soft_labels_in_short(tmp_path) == ""
     told = section.soft_labels(RESULTS)
     for name in PAPER.protocols:  # with numbers in both arms
         methods = {cell.method for cell in evidence.runs.values() if cell.protocol == name}
@@ -214,6 +214,23 @@ def test_the_readme_has_a_line_a_data_set_and_model(
     assert "](results/soft-labels/studies/real-sparsity.md) | Five real votes tell " in told
     assert "The targets of a million items take 0.04, 4 and 400 GB as rows" in " ".join(told.split())
     assert max(len(line) for line in told.splitlines() if not line.startswith("|")) <= 120
+
+
+def test_the_readme_has_those_that_have_learned_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import soft_labels_section
+
+    ledger = Ledger.from_csv((RESULTS / "ledger.csv").read_text("utf-8"))
+    whole, short = soft_labels_section.soft_labels(RESULTS), soft_labels_section.soft_labels_in_short(RESULTS)
+    rows = {line.split(" | ")[0]: line.split(" | ") for line in whole.splitlines() if line.startswith("| ")}
+    for name in PAPER.protocols:
+        (row,) = [line.split(" | ") for line in short.splitlines() if line.startswith(f"| {name} | ")] or [None]
+        assert (row is None) == ledger.row("S1", name).barred, name
+        if row is not None:  # without the guesses of people and of class shares
+            assert row == [*rows[f"| {name}"][:5], *rows[f"| {name}"][7:]]
+    assert "| mean of all that learned enough † | " in short
+    assert "in brackets" not in short
+    assert "numbers alone" not in short.partition("**Does hard")[2].partition("**How many")[0]
 
 
 def _run(evidence: Evidence, protocol: str) -> bool:

@@ -112,9 +112,9 @@ def _barred(rows: Sequence[Row], of: Sequence[Row]) -> str:
     return f" On {where} the model has learned too little to tell{said}."
 
 
-def hard_delivery(ledger: Ledger) -> list[str]:
-    """Where it helps on text: with few votes, with all, by numbers that decide nothing; and on images."""
-    told = [*_few(ledger), *_all(ledger), *_too_little(ledger), *_images(ledger)]
+def hard_delivery(ledger: Ledger, alone: bool = True) -> list[str]:
+    """Where it helps on text: with few votes, with all, ``alone`` by numbers that decide nothing; and on images."""
+    told = [*_few(ledger), *_all(ledger), *(_too_little(ledger) if alone else ()), *_images(ledger)]
     return told or ["Not known yet: nothing was run."]
 
 

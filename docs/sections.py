@@ -1,6 +1,6 @@
-"""The parts of the README that hold measured numbers, made from the files that hold the measurements.
+"""The parts of README and docs that hold measured numbers, made from the files that hold the measurements.
 
-``python docs/readme_sections.py`` writes them into the README; a test compares.
+``python docs/sections.py`` writes them, each between the two comments that name it; a test compares.
 """
 
 from __future__ import annotations
@@ -8,16 +8,20 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from basins_section import basins
 from curvature_section import curvature
 from in_markdown import table, table_row, wrapped
-from soft_labels_section import soft_labels
+from soft_labels_section import soft_labels, soft_labels_in_short
+from speed_section import in_short as speed_in_short
+from speed_section import votes_and_metrics
 from training_section import training
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def demo() -> str:
@@ -40,46 +44,6 @@ def demo() -> str:
             "without the crop, the same seeds say:",
             "",
             *(f"- {sentence}" for sentence in other["sentences"]),
-            "",
-        ]
-    )
-
-
-def speed() -> str:
-    """Ratios of the benchmarks; each was measured in one run on one machine."""
-    read, epoch, smooth = (
-        _json(f"benchmarks/results/{name}.json") for name in ("read_votes", "sls_epoch", "smooth_ece")
-    )
-    rows = [
-        "| what | against | times as fast |",
-        "|---|---|---|",
-    ]
-    files = read["result"]["files"]
-    for peer in next(iter(files.values())):
-        if peer != "dissensus":
-            ratios = [file[peer]["times_ours"] for file in files.values()]
-            rows.append(
-                f"| reading 10^7 votes into `Votes` (four files) | {peer} | {min(ratios):.1f} to {max(ratios):.1f} |"
-            )
-    for peer in ("torch.multinomial", "torch.searchsorted"):
-        for classes in (10, 1000):
-            ratios = [case["times"][peer] for case in epoch["result"]["peers"] if case["classes"] == classes]
-            rows.append(f"| an epoch of SLS, 10^6 items, {classes:,} classes | {peer} | {min(ratios):,.0f} |")
-    ratios = [case["times_faster"] for case in smooth["result"]["cases"].values()]
-    rows.append(
-        f"| `smooth_ece` of 10^5 predictions, the same value | relplot | {min(ratios):.1f} to {max(ratios):.1f} |"
-    )
-    machine = read["environment"]["machine"]
-    seconds = [file["dissensus"]["seconds"] for file in files.values()]
-    largest = epoch["result"]["growth"][-1]
-    return "\n".join(
-        [
-            *rows,
-            "",
-            f"Measured on {machine['cores']} cores ({machine['cpu']}) by `make bench`. Reading 10^7 votes takes",
-            f"{min(seconds):.1f} to {max(seconds):.1f} s;",
-            f"an epoch of SLS with {largest['votes'] / 1e6:.0f} million votes {largest['seconds']['sls epoch']:.2f} s. "
-            "All numbers: `benchmarks/results/`.",
             "",
         ]
     )
@@ -108,30 +72,18 @@ def votes_needed() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def training_here() -> str:
-    return training(ROOT / "benchmarks" / "results")
+MEASURED, RESULTS = ROOT / "benchmarks" / "results", ROOT / "results"
 
-
-def curvature_here() -> str:
-    return curvature(ROOT / "benchmarks" / "results")
-
-
-def basins_here() -> str:
-    return basins(ROOT / "results" / "basins")
-
-
-def soft_labels_here() -> str:
-    return soft_labels(ROOT / "results" / "soft-labels")
-
-
-SECTIONS = {
+SECTIONS: dict[str, Callable[[], str]] = {
     "demo": demo,
     "votes-needed": votes_needed,
-    "basins": basins_here,
-    "soft-labels": soft_labels_here,
-    "training": training_here,
-    "curvature": curvature_here,
-    "speed": speed,
+    "basins": lambda: basins(RESULTS / "basins"),
+    "soft-labels-in-short": lambda: soft_labels_in_short(RESULTS / "soft-labels"),
+    "soft-labels": lambda: soft_labels(RESULTS / "soft-labels", "../results/soft-labels"),
+    "speed-in-short": lambda: speed_in_short(MEASURED),
+    "training": lambda: training(MEASURED),
+    "curvature": lambda: curvature(MEASURED),
+    "votes-and-metrics": lambda: votes_and_metrics(MEASURED),
 }
 
 
@@ -161,13 +113,17 @@ def _scores(path: str) -> list[str]:
 
 
 def main() -> None:
-    readme = ROOT / "README.md"
-    text = readme.read_text("utf-8")
-    for name, section in SECTIONS.items():
-        text = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", lambda m, s=section: m[1] + s() + m[2], text, flags=re.S
-        )
-    readme.write_text(text, "utf-8")
+    for path in PAGES:
+        text = path.read_text("utf-8")
+        for name, section in SECTIONS.items():
+            if f"<!-- {name} -->" in text:
+                text = re.sub(
+                    rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)",
+                    lambda m, s=section: m[1] + s() + m[2],
+                    text,
+                    flags=re.S,
+                )
+        path.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
