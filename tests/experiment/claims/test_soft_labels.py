@@ -47,6 +47,7 @@ def as_claimed(metric: str, cell: Cell, part: str = "all", tempered: bool = Fals
     }[metric]
 
 
+EPOCHS = {"resnet18": 200, "small-cnn": 60, "frozen": 40, "fine-tuned": 10}
 METRICS = ("kl", "soft_nll", "js_distance", "soft_brier", "accuracy", "entropy_correlation",
            "entropy_correlation_pearson", "entropy_gap")  # fmt: skip
 
@@ -54,10 +55,11 @@ METRICS = ("kl", "soft_nll", "js_distance", "soft_brier", "accuracy", "entropy_c
 def world(
     base: Base = as_claimed, noise: float = 1e-3, seeds: int = 10, protocols: tuple[str, ...] = SWEPT
 ) -> Evidence:
-    rows = []
+    rows, histories = [], []
     for cell in PAPER.cells():
         if cell.protocol not in protocols or cell.seed >= seeds:
             continue
+        histories.append({"cell": cell, "soft_nll": np.zeros(EPOCHS[PAPER.protocols[cell.protocol].model])})
         chance = np.random.default_rng(hash_of(cell))
 
         def say(name: str, value: float, cell: Cell = cell, chance=chance, **more: object) -> None:
@@ -74,7 +76,7 @@ def world(
             say(name, base(name, cell, "all", False))
         if cell.method == "soft" and cell.votes == "all":
             say("kl", 0.45, other="shares")
-    return Evidence.from_rows(rows)
+    return Evidence.from_rows(rows, histories)
 
 
 @cache
@@ -303,7 +305,36 @@ def test_what_a_model_hardly_does_needs_no_votes_and_is_no_finding() -> None:
 
 def test_what_contradicts_a_claim_is_told_with_its_numbers() -> None:
     told = told_of(world(changed(best_epoch=lambda epoch, cell: epoch - 15 * (cell.method == "soft")), noise=1e-9))
-    assert f"contradicted on {ALONE} (best epoch -3 [-3, -3])" in told["S4"]
+    both = "best epoch, as a share -0.075 [-0.075, -0.075]; best epoch, in epochs -3 [-3, -3]"
+    assert f"contradicted on {ALONE} ({both})" in told["S4"]
+
+
+@pytest.mark.parametrize(
+    ("long", "short", "verdict"),
+    [
+        (20, 3, "supported"),
+        (-40, 3, "undecided"),  # in epochs the one that trains for 200 decides, as shares the four that train for 10
+        (-40, -3, "contradicted"),
+    ],
+)
+def test_epochs_of_trainings_that_are_not_equally_long_have_to_agree_with_shares(
+    long: int, short: int, verdict: str
+) -> None:
+    several = next(view.mean_of for view in CLAIMS.views if view.name == "mean-paper")
+
+    def epochs(epoch: float, cell: Cell) -> float:
+        model = PAPER.protocols[cell.protocol].model
+        return EPOCHS[model] / 2 + (cell.method == "soft") * (long if model == "resnet18" else short)
+
+    few = replace(CLAIMS, claims=tuple(one for one in CLAIMS.claims if one.name == "S4"))
+    ledger = judge_claims(world(changed(best_epoch=epochs), protocols=several), PAPER, few)
+    row = ledger.row("S4", "mean-paper")
+    assert row.verdict == verdict
+    share, in_epochs = (part.cells[0].mean for part in row.parts[:2])
+    assert share == pytest.approx((long / 200 + 4 * short / 10) / 5, abs=1e-3)
+    assert in_epochs == pytest.approx((long + 4 * short) / 5, abs=1e-2)
+    alone = ledger.row("S4", "cifar10h-resnet18")
+    assert alone.verdict == ("supported" if long > 0 else "contradicted")
 
 
 def test_averages_are_named_and_say_why_nothing_is_decided() -> None:

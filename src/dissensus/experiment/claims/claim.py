@@ -103,6 +103,7 @@ class Part:
     of: str
     alpha: float
     absolute: bool = False  # how far a number is from 0 is compared
+    share: bool = False  # epochs are compared as shares of all epochs of their training
 
     def direction(self, metric: str) -> int:
         """1 where higher is what the part says, -1 where lower is, 0 where neither."""
@@ -238,7 +239,7 @@ def _part(where: str, table: Mapping[str, Any], told: Mapping[str, Any], outside
     for kind, given, known in (
         ("kind", table["kind"], KINDS),
         ("weight", table.get("weight", "decides"), WEIGHTS),
-        ("scale", table.get("scale", "difference"), ("difference", "ratio")),
+        ("scale", table.get("scale", "difference"), ("difference", "ratio", "share")),
         ("over", table.get("over", "seeds"), ("seeds", "pairs")),
     ):
         check_known(where, kind, given, known)
@@ -263,6 +264,7 @@ def _part(where: str, table: Mapping[str, Any], told: Mapping[str, Any], outside
         by=table.get("by"),
         margins={metric: margin for metric, margin in margins.items() if margin is not None},
         ratio=table.get("scale") == "ratio",
+        share=table.get("scale") == "share",
         sense=table.get("sense"),
         need=table.get("need"),
         seeds=table.get("seeds", told["seeds"]),
