@@ -452,6 +452,10 @@ def test_views_that_came_later_say_so() -> None:
 WRONG = {
     'guard = "distribution"': ('guard = "distributon"', "did you mean 'distribution'"),
     'yardstick = "shares"': ('yardstik = "shares"', "unknown key 'yardstik'"),
+    'scale = "share"\nmetric = "best_epoch"': (
+        'scale = "share"\nmetric = "overfitting"',
+        "unknown number of epochs 'overfitting'",
+    ),
     "js_distance = 0.01": ("js_dist = 0.01", "unknown metric 'js_dist'"),
     'mean_of = ["chaosnli-snli-frozen",': ('mean_of = ["chaosnli-frozen",', "unknown protocol 'chaosnli-frozen'"),
 }

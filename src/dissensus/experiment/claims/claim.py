@@ -23,6 +23,7 @@ Weight = Literal["decides", "needed", "beside"]
 
 KINDS: tuple[Kind, ...] = ("better", "lower", "higher", "same", "every", "best", "identity", "follows")
 WEIGHTS: tuple[Weight, ...] = ("decides", "needed", "beside")
+EPOCHS = ("best_epoch", "epochs_to_95")  # what can be a share of all epochs
 AXES = {
     "metric": (),
     "slice": "all",
@@ -295,6 +296,8 @@ def _check(where: str, part: Part, outside: Iterable[str]) -> None:
             check_known(where, kind, one, known)
     if not part.axes["metric"] or not methods:
         raise InputError(f"{where} must name a metric and a method, or methods it is said between.")
+    for metric in part.axes["metric"] if part.share else ():
+        check_known(where, "number of epochs", metric, EPOCHS)
     for metric in part.axes["metric"] if part.kind == "same" else ():
         if metric not in part.margins:
             raise InputError(f"{where}: {metric} has no margin. Say which difference counts as none.")
