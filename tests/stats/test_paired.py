@@ -103,7 +103,7 @@ def test_differences_of_rounded_numbers_tie_within_their_resolution(correct):
 
 def test_no_difference_at_all():
     test = wilcoxon([0.1, 0.2], [0.1, 0.2])
-    assert (test.statistic, test.pvalue, test.n) == (0, 1, 0)
+    assert (test.statistic, test.pvalue, test.n, test.side) == (0, 1, 0, 0)
     assert wilcoxon([0.0], [0.0]).pvalue == 1
 
 
@@ -127,6 +127,14 @@ def test_false_alarms_stay_below_the_level():
 def test_bad_scores_are_named(a, b, message):
     with pytest.raises(InputError, match=message):
         wilcoxon(a, b)
+
+
+@pytest.mark.parametrize(
+    ("differences", "side"), [([1, 2, 3], 1), ([-1, -2, 3], 0), ([-1, -2, -4, 3], -1), ([1, 2, -100, 3], 1)]
+)
+def test_ranks_are_on_a_side_of_their_own(differences, side):
+    for one in ("two-sided", "less", "greater"):
+        assert wilcoxon(differences, [0] * len(differences), one).side == side
 
 
 def test_a_misspelt_side_is_named():

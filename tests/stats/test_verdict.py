@@ -32,6 +32,18 @@ def test_the_better_one_depends_on_the_direction():
     assert judge(scores, margin=0.025, higher_is_better=True)[0].winner == "high"
 
 
+def test_ranks_that_say_one_thing_and_a_mean_that_says_the_other_have_no_winner():
+    """Of 14 seeds one is far off: 13 wins are significant, and the mean is the other method's."""
+    low = np.full(14, 0.5)
+    high = low + 0.01 * np.linspace(0.9, 1.1, 14)
+    assert judge({"low": low, "high": high}, margin=0.001)[0].winner == "low"
+    high[0] = -1.0
+    (verdict,) = judge({"low": low, "high": high}, margin=0.001)
+    assert verdict.p_differ < 0.05
+    assert verdict.difference.mean > 0
+    assert (verdict.winner, verdict.word) == (None, "undecided")
+
+
 def test_all_pairs_are_one_family():
     rng = np.random.default_rng(1)
     scores = {name: rng.normal(size=8) for name in "abcd"}

@@ -4,7 +4,8 @@
 - Checkpoint: the epoch with the lowest soft NLL on the selection items, which are neither trained on nor scored.
 - Temperature: one number a run, fitted by soft cross-entropy on the selection items with the votes that the run was
   given, in every method alike. A KL that a temperature could have bought is told apart from one that it could not.
-- Test: two-sided exact Wilcoxon over paired seeds, Holm over all pairs of methods, 5 %.
+- Test: two-sided exact Wilcoxon over paired seeds, Holm over all pairs of methods, 5 %. One of two is better where the
+  mean difference is on the side of the ranks.
 - Margin: what counts as the same (one seed-to-seed standard deviation of the published runs for KL), tested as
   equivalence, 5 %, Holm over all pairs.
 

@@ -24,6 +24,15 @@ class Test:
     n: int  # pairs that differ
     exact: bool
 
+    @property
+    def side(self) -> int:
+        """1 where the ranks speak for the first being higher, -1 for lower, 0 for neither.
+
+        The mean may say otherwise: one pair that is far off outweighs many in a mean, and counts as one in ranks.
+        """
+        half = self.n * (self.n + 1) / 4
+        return int(self.statistic > half) - int(self.statistic < half)
+
 
 def wilcoxon(a: ArrayLike, b: ArrayLike, alternative: Alternative = "two-sided", *, resolution: float = 0.0) -> Test:
     r"""Wilcoxon's signed-rank test of paired scores; ``alternative="less"`` asks whether ``a`` is below ``b``.

@@ -29,7 +29,7 @@ class Verdict:
     difference: Interval  # first minus second, mean over seeds
     p_differ: float  # two-sided exact Wilcoxon, Holm over all pairs
     p_same: float  # equivalence within the margin, Holm over all pairs
-    winner: str | None  # the better one, where the difference is significant
+    winner: str | None  # the better one, where the difference is significant, by ranks and mean alike
     same: bool  # shown to lie within the margin
     margin: float
 
@@ -57,8 +57,9 @@ def judge(
 ) -> list[Verdict]:
     """A verdict for every pair of methods, from one score a seed and method.
 
-    A method *wins* where the two-sided exact Wilcoxon test, corrected by Holm over all pairs, gives p < ``alpha``; the
-    mean difference says which one. Two methods are the *same* where the equivalence test for ``margin``, corrected in
+    A method *wins* where the two-sided exact Wilcoxon test, corrected by Holm over all pairs, gives p < ``alpha``, and
+    the mean difference is on the side of the ranks: where one seed that is far off turns the mean, neither wins. Two
+    methods are the *same* where the equivalence test for ``margin``, corrected in
     the same way, gives p < ``alpha``. Both can be true: a difference that is real and does not matter. If neither is,
     the pair is *undecided*; a large p-value never shows a match.
 
@@ -74,12 +75,14 @@ def judge(
     pairs = list(combinations(arrays, 2))
     if not pairs:
         return []
-    differ = holm([wilcoxon(arrays[a], arrays[b]).pvalue for a, b in pairs])
+    tests = [wilcoxon(arrays[a], arrays[b]) for a, b in pairs]
+    differ = holm([test.pvalue for test in tests])
     alike = holm([equivalence(arrays[a], arrays[b], margin=margin).pvalue for a, b in pairs])
     verdicts = []
-    for (a, b), p_differ, p_same in zip(pairs, differ, alike, strict=True):
+    for (a, b), test, p_differ, p_same in zip(pairs, tests, differ, alike, strict=True):
         difference = paired_bootstrap(arrays[a], arrays[b])
         first_wins = (difference.mean > 0) == higher_is_better
+        differs = p_differ < alpha and test.side * difference.mean > 0
         verdicts.append(
             Verdict(
                 first=a,
@@ -87,7 +90,7 @@ def judge(
                 difference=difference,
                 p_differ=float(p_differ),
                 p_same=float(p_same),
-                winner=(a if first_wins else b) if p_differ < alpha else None,
+                winner=(a if first_wins else b) if differs else None,
                 same=bool(p_same < alpha),
                 margin=margin,
             )

@@ -36,7 +36,7 @@ def test_all_as_claimed(supported: list[str]) -> None:
     assert "the paper's advice to take them in place of soft labels is supported (B22, " in which
     assert sharp.startswith("The gain with few votes is more than sharpness")
     assert "by its own protocol 22 are supported, 0 contradicted and 0 undecided" in sure
-    assert sure.endswith("from 420 trainings, 10 seeds, one data set and one architecture, with simulated few votes.")
+    assert "from 420 trainings, 10 seeds, one data set and one architecture, with simulated few votes. B13" in sure
 
 
 def test_nothing_measured(paper: Paper) -> None:
@@ -45,8 +45,8 @@ def test_nothing_measured(paper: Paper) -> None:
     assert len(sentences) == 5
     assert all("nothing was run" in sentence for sentence in sentences[:4])
     assert "1 is supported, 0 contradicted, 0 undecided and 21 not judged" in sentences[4]
-    assert "from no training yet (B13 needs none)" in sentences[4]
-    assert "no training yet" in sentences[4]
+    assert "from no training yet, " in sentences[4]
+    assert sentences[4].endswith("B13, which is arithmetic and needs no training, is among them each time.")
 
 
 def test_a_few_seeds_show_nothing_and_are_told_as_a_few(claims: Claims, paper: Paper) -> None:
@@ -91,6 +91,20 @@ def test_the_opposite(claims: Claims, paper: Paper) -> None:
     assert "the paper's advice to take them in place of soft labels is contradicted (B22, " in which
     assert sharp.startswith("With 5 and 10 votes there is no gain of hard labels that could be sharpness")
     assert "0 contradicted" not in sure.split(";")[0]
+
+
+def test_a_difference_that_is_sure_and_not_shown_to_be_beyond_the_margin(claims: Claims, paper: Paper) -> None:
+    """The interval has no 0 in it, so nobody may read that no difference was shown."""
+
+    def at_the_margin(number: Number) -> float:
+        return as_claimed(number) - 0.024 * (number.metric == "soft_nll" and number.method in HARD)
+
+    every = told(claims, paper, at_the_margin)[1]
+    assert every.startswith(
+        "With all votes, it was neither shown that SLS and soft labels are the same within the margins nor that they "
+        "differ by more: soft NLL of SLS less that of soft labels is -0.02"
+    )
+    assert "], with a margin of 0.025 (B1, audited protocol, 10 seeds); majority vote loses" in every
 
 
 def test_it_depends_on_the_delivery(claims: Claims, paper: Paper) -> None:

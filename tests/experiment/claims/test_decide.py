@@ -48,6 +48,23 @@ def test_accuracies_that_differ_alike_tie(lower: Part) -> None:
     assert cell.p == pytest.approx(wilcoxon(more, np.zeros(10), "greater").pvalue, rel=1e-5)
 
 
+@pytest.mark.parametrize("side", [1, -1])
+def test_what_the_ranks_say_and_the_mean_does_not_is_open(lower: Part, side: int) -> None:
+    """Nine seeds that are barely ahead outvote, by ranks, one that is far behind."""
+    values = side * np.append(-0.001 * np.arange(1.0, 10), 5.0)
+    (p, against) = (scipy_stats.wilcoxon(values, alternative=one, method="exact").pvalue for one in ("less", "greater"))
+    made = decide(lower, cells(values[None], "soft_nll"))
+    (cell,) = made.cells
+    assert (cell.p, cell.p_against) == pytest.approx((p, against), rel=1e-5)
+    assert min(p, against) < 0.05
+    assert (made.verdict, cell.verdict) == ("undecided", "undecided")
+    assert made.reason.endswith("; the mean is on the other side")
+    values[9] = side * 0.008  # no farther off than the others
+    made = decide(lower, cells(values[None], "soft_nll"))
+    assert made.verdict == ("supported" if side > 0 else "contradicted")
+    assert "other side" not in made.reason
+
+
 def test_one_cell_that_is_reversed_contradicts_every(lower: Part) -> None:
     values = np.full((12, 10), -1.0) - np.linspace(0, 0.1, 10)
     assert decide(lower, cells(values, "soft_nll")).verdict == "supported"
@@ -112,6 +129,16 @@ def test_one_rival_ahead_on_two_of_six_contradicts_best_on_five(claims: Claims) 
     made = decide(*rivals(claims, leads))
     assert made.verdict == "contradicted"
     assert made.cells[0].p_against == pytest.approx(18 / 1024, rel=1e-5)  # Holm over 18 cells
+
+
+def test_a_rival_is_not_ahead_where_its_mean_is_behind(claims: Claims) -> None:
+    leads = np.full((6, 3, 10), -1.0) - np.linspace(0, 0.1, 10)
+    part, told = rivals(claims, leads)
+    (p,) = {cell.p_against for cell in decide(part, told).cells}
+    assert p == pytest.approx(18 / 1024, rel=1e-5)
+    leads[..., 9] = 1000.0  # one lucky seed: ranks are against the method, means are for it
+    (cell,) = decide(*rivals(claims, leads)).cells
+    assert (cell.mean, cell.p_against) == (6.0, 1.0)
 
 
 def test_best_is_seldom_contradicted_where_all_are_alike(claims: Claims) -> None:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dissensus.base.words import listed, many
-from dissensus.experiment.claims.claim import metric_title
+from dissensus.experiment.claims.claim import metric_title, read_claims
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Judged, Ledger, Measured, Row
 from dissensus.experiment.claims.soft_labels_answer import soft_labels_answer
 from dissensus.experiment.papers import Evidence, read_paper
@@ -74,10 +74,14 @@ def _all(ledger: Ledger) -> str:
         SUPPORTED: f"With all votes, take SLS or soft labels: they are the same within the margins, and {less}",
         CONTRADICTED: "With all votes, SLS and soft labels are not on a par, beyond the margin SLS less soft labels: "
         f"{', '.join(beyond)}",
-        UNDECIDED: f"With all votes, it was neither shown that SLS and soft labels are the same nor that they are "
-        f"not: {less}",
+        UNDECIDED: "With all votes, it was neither shown that SLS and soft labels are the same within the margins nor "
+        f"that they differ by more: {less}, with a margin of {_margin('B1'):g}",
     }[row.verdict]
     return f"{told} ({_by(ledger, row)}); {_majority(ledger)}."
+
+
+def _margin(claim: str, metric: str = "soft_nll") -> float:
+    return read_claims("basins")[claim].parts[0].margins[metric]
 
 
 def _majority(ledger: Ledger) -> str:
@@ -147,8 +151,11 @@ def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
     of = f" of {planned}" if made < planned and evidence.comparable(paper) else ""  # a smoke test is no part of them
     trainings = f"{made}{of} trainings" if of else many(made, "training")
     lost = f", of which {len(evidence.diverged)} diverged" if evidence.diverged else ""
-    runs = f"{trainings}{lost}, {many(len(seeds), 'seed')}" if seeds else "no training yet (B13 needs none)"
-    return f"Of the paper's claims, {counts}: from {runs}, one data set and one architecture, with simulated few votes."
+    runs = f"{trainings}{lost}, {many(len(seeds), 'seed')}" if seeds else "no training yet"
+    return (
+        f"Of the paper's claims, {counts}: from {runs}, one data set and one architecture, with simulated few votes. "
+        "B13, which is arithmetic and needs no training, is among them each time."
+    )
 
 
 _FEWEST = ("5 votes", "10 votes")

@@ -23,6 +23,7 @@ Weight = Literal["decides", "needed", "beside"]
 
 KINDS: tuple[Kind, ...] = ("better", "lower", "higher", "same", "every", "best", "identity", "follows")
 WEIGHTS: tuple[Weight, ...] = ("decides", "needed", "beside")
+EPOCHS = ("best_epoch", "epochs_to_95")  # what can be a share of all epochs
 AXES = {
     "metric": (),
     "slice": "all",
@@ -103,6 +104,7 @@ class Part:
     of: str
     alpha: float
     absolute: bool = False  # how far a number is from 0 is compared
+    share: bool = False  # epochs are compared as shares of all epochs of their training
 
     def direction(self, metric: str) -> int:
         """1 where higher is what the part says, -1 where lower is, 0 where neither."""
@@ -238,7 +240,7 @@ def _part(where: str, table: Mapping[str, Any], told: Mapping[str, Any], outside
     for kind, given, known in (
         ("kind", table["kind"], KINDS),
         ("weight", table.get("weight", "decides"), WEIGHTS),
-        ("scale", table.get("scale", "difference"), ("difference", "ratio")),
+        ("scale", table.get("scale", "difference"), ("difference", "ratio", "share")),
         ("over", table.get("over", "seeds"), ("seeds", "pairs")),
     ):
         check_known(where, kind, given, known)
@@ -263,6 +265,7 @@ def _part(where: str, table: Mapping[str, Any], told: Mapping[str, Any], outside
         by=table.get("by"),
         margins={metric: margin for metric, margin in margins.items() if margin is not None},
         ratio=table.get("scale") == "ratio",
+        share=table.get("scale") == "share",
         sense=table.get("sense"),
         need=table.get("need"),
         seeds=table.get("seeds", told["seeds"]),
@@ -293,6 +296,8 @@ def _check(where: str, part: Part, outside: Iterable[str]) -> None:
             check_known(where, kind, one, known)
     if not part.axes["metric"] or not methods:
         raise InputError(f"{where} must name a metric and a method, or methods it is said between.")
+    for metric in part.axes["metric"] if part.share else ():
+        check_known(where, "number of epochs", metric, EPOCHS)
     for metric in part.axes["metric"] if part.kind == "same" else ():
         if metric not in part.margins:
             raise InputError(f"{where}: {metric} has no margin. Say which difference counts as none.")

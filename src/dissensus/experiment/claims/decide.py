@@ -191,7 +191,8 @@ def _directed(part: Part, cells: Sequence[Told]) -> Judged:
         p, against = holm([one.p_above(least) for one in means]), holm([one.p_below(least) for one in means])
     else:
         p, against = (_p_beside(part, cells, least, side) for side in SIDES)
-    made = _tested(part, cells, p, against)
+    tested = _tested(part, cells, p, against)
+    made = tuple(map(_with_its_mean, tested, _ahead(part, cells, least)))
     m, need = len(made), _need(part, len(made))
     as_claimed = sum(cell.verdict == SUPPORTED for cell in made)
     reversed_ = sum(cell.verdict == CONTRADICTED for cell in made)
@@ -201,7 +202,20 @@ def _directed(part: Part, cells: Sequence[Told]) -> Judged:
         told = f"p = {made[0].p:.2g}, of the opposite {made[0].p_against:.2g} ({test})"
     else:
         told = f"{as_claimed} of {m} cells as claimed, {reversed_} reversed ({test}, Holm over {m})"
+    if turned := sum(one.verdict != other.verdict for one, other in zip(tested, made, strict=True)):
+        told += f"; {'the mean' if m == 1 else f'of {turned} the mean'} is on the other side"
     return Judged(part.name, part.says, part.weight, verdict, told, made)
+
+
+def _ahead(part: Part, cells: Sequence[Told], least: float) -> list[float]:
+    """By how much the mean of each cell is above what it must be."""
+    return [float(_signed(part, cell).mean()) - least for cell in cells]
+
+
+def _with_its_mean(cell: Measured, ahead: float) -> Measured:
+    """Open where the mean is not on the side of the ranks: one seed that is far off counts as one in ranks."""
+    agrees = {SUPPORTED: ahead > 0, CONTRADICTED: ahead < 0}.get(cell.verdict, True)
+    return cell if agrees else replace(cell, verdict=UNDECIDED)
 
 
 def _p_beside(part: Part, cells: Sequence[Told], least: float, side: Side) -> NDArray[np.float64]:
@@ -316,7 +330,8 @@ def _best(part: Part, cells: Sequence[Told]) -> Judged:
 def _p_beaten(part: Part, cells: Sequence[Told], metrics: Sequence[str]) -> float:
     """Small where rivals are ahead on so many metrics that the rest are fewer than are needed."""
     assert part.need is not None
-    p = _p_beside(part, cells, 0.0, "less")
+    tested = _p_beside(part, cells, 0.0, "less")
+    p = [float(one) if ahead < 0 else 1.0 for one, ahead in zip(tested, _ahead(part, cells, 0.0), strict=True)]
     lost = {metric: min(p[n] for n, cell in enumerate(cells) if cell.quantity.metric == metric) for metric in metrics}
     return float(sorted(lost.values())[len(metrics) - part.need])
 

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import isfinite, log
-from typing import Any
+from typing import Any, cast
 
 from dissensus.experiment.claims.claim import Part, View
 from dissensus.experiment.claims.planned import needs, training
 from dissensus.experiment.claims.quantities import Difference, Number, Quantity
 from dissensus.experiment.papers import Cell, Evidence
 from dissensus.experiment.papers.evidence import REORDERED
+from dissensus.experiment.papers.experiments import Votes
 
 Seed = int | tuple[int, int]  # of one run, or of a pair
 Values = dict[Seed, float]
@@ -84,9 +85,19 @@ def _values(number: Number, outside: str, part: Part, evidence: Evidence, view: 
     """What was measured, without what is not finite: a run that diverged has no number."""
     found = _asked(replace(number, other=outside or number.other), part.pairs, evidence, view)
     finite = {_seed(seed): value for seed, value in found.items() if isfinite(value)}
+    if part.share:
+        epochs = _epochs(number, evidence, view)
+        finite = {seed: value / epochs[seed] for seed, value in finite.items() if seed in epochs}
     if part.absolute:
         finite = {seed: abs(value) for seed, value in finite.items()}
     return {seed: log(value) for seed, value in finite.items() if value > 0} if part.ratio else finite
+
+
+def _epochs(number: Number, evidence: Evidence, view: View) -> dict[Seed, int]:
+    """How many epochs each training had."""
+    votes = cast(Votes, number.votes)
+    told = evidence.history(protocol=view.protocol, method=number.method, votes=votes, hold=number.hold)
+    return {seed: len(next(iter(columns.values()))) for seed, columns in told.items()}
 
 
 def _seed(seed: Seed) -> Seed:

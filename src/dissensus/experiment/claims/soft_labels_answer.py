@@ -132,12 +132,14 @@ def _few(ledger: Ledger) -> Iterator[str]:
 
 
 def _left(row: Row, helps: Sequence[Measured]) -> str:
-    """Whether what is gained is more than sharpness."""
+    """Whether what is gained is more than sharpness, and how much of it."""
     tempered = next(part for part in row.parts if part.part.endswith("after a temperature"))
     kept = [cell for cell in tempered.cells if cell.cell in {one.cell for one in helps} and cell.verdict == SUPPORTED]
     if len(kept) == len(helps):
-        return ", with a temperature in both arms too"
-    return ", but with a temperature in both arms that is " + ("left in part" if kept else "not shown")
+        return f", with a temperature in both arms too{_by(kept)}"
+    if kept:
+        return f", but with a temperature in both arms in {len(kept)} of {len(helps)} comparisons only{_by(kept)}"
+    return ", but with a temperature in both arms that is not shown"
 
 
 def _all(ledger: Ledger) -> Iterator[str]:
@@ -151,7 +153,12 @@ def _all(ledger: Ledger) -> Iterator[str]:
     ends = [ledger.row("A3", f"mean-{model}-last") for model in TEXT]
     ends = [row for row in ends if row.seeds and not row.barred and row.verdict != UNDECIDED]
     words = {SUPPORTED: "helps", CONTRADICTED: "loses"}
-    last = [f"{words[row.verdict]} on average over {_encoder(row)}{_by(_cells(row, row.verdict))}" for row in ends]
+    last = [
+        f"{words[row.verdict]} on average over {_encoder(row)}{_by(cells)}"
+        f"{_left(row, cells) if row.verdict == SUPPORTED else ''}"
+        for row in ends
+        if (cells := _cells(row, row.verdict))
+    ]
     at_last = f"; at the last epoch it {listed(last)}" if last else ""
     yield f"With all votes it {told}{lost}{at_last}."
 
@@ -164,24 +171,32 @@ def _encoder(row: Row) -> str:
 
 def _too_little(ledger: Ledger) -> Iterator[str]:
     """What the numbers say at the last epoch of models that have learned too little for a verdict."""
-    few = [row for row in rows_of(ledger, "A4", "last") if row.barred and by_numbers(row) == SUPPORTED]
-    if few:
-        cells = [cell for row in few for cell in _cells(row, SUPPORTED)]
-        where = listed([row.protocol for row in few])
+    told = [
+        f"on {row.protocol} with {_which(cells)} votes{_by(cells)}{_left(row, cells)}"
+        for row in rows_of(ledger, "A4", "last")
+        if row.barred and by_numbers(row) == SUPPORTED and (cells := _cells(row, SUPPORTED))
+    ]
+    if told:
         yield (
-            f"By the numbers alone, since the models have learned too little for a verdict, it helps at the last "
-            f"epoch on {where}, with {_which(cells)} votes{_by(cells)}."
+            "By the numbers alone, since the models have learned too little for a verdict, it helps at the last "
+            f"epoch {'; '.join(told)}."
         )
 
 
 def _images(ledger: Ledger) -> Iterator[str]:
+    """One delivery that loses leaves the claim open, which is about either, and is told all the same."""
     images = [row for row in rows_of(ledger, "A3") if not on_text(row) and not row.barred]
+    partly = [row for row in images if row.verdict == UNDECIDED and _cells(row, CONTRADICTED)]
     words = {SUPPORTED: "it helps", CONTRADICTED: "it loses", UNDECIDED: "nothing is shown"}
     told = [
         f"{said} on {_named(rows)}"
         for verdict, said in words.items()
-        if (rows := [row for row in images if row.verdict == verdict])
+        if (rows := [row for row in images if row.verdict == verdict and row not in partly])
     ]
+    for row in partly:
+        worse = _cells(row, CONTRADICTED)
+        named = listed([cell.cell for cell in worse])
+        told.append(f"{named} loses on {row.view}{_by(worse)}, while nothing is shown of the other delivery")
     if told:
         yield f"On images, with all votes, {listed(told)}."
 
@@ -301,9 +316,9 @@ def _enough_in_words(
     if most == "all":
         more = "with fewer, models are worse"
     return (
-        f"Pay for {_votes(most)} an item: {more}. Measured with {method} labels on {', '.join(sets)}; enough to come "
-        f"within {listed(margins)} of what all votes reach, which is {', '.join(reached)}. Where that is poor, few "
-        "votes are enough because more cannot help. "
+        f"Pay for {_votes(most)} an item, as far as {listed(sets)} can tell: {more}. Measured with {method} labels; "
+        f"enough to come within {listed(margins)} of what all votes reach, which is {', '.join(reached)}. Where that "
+        "is poor, few votes are enough because more cannot help. "
         f"{' '.join(beside)}"
     ).rstrip()
 

@@ -14,8 +14,8 @@ def rules(claim: Claim) -> list[str]:
     >>> from dissensus.experiment.claims.claim import read_claims
     >>> print(rules(read_claims("basins")["B4"])[0])  # doctest: +NORMALIZE_WHITESPACE
     Soft NLL is lower with SLS, multipass and deterministic control than with soft labels, at 5, 10, 25 and 50 votes.
-    Exact one-sided Wilcoxon test over at least 10 paired seeds, Holm over 12 cells, 5 %: supported if all 12 show it,
-    contradicted if one shows the opposite, else undecided.
+    Exact one-sided Wilcoxon test over at least 10 paired seeds, their mean on the same side, Holm over 12 cells, 5 %:
+    supported if all 12 show it, contradicted if one shows the opposite, else undecided.
     A protocol that plans fewer of these cells is judged on those.
     """
     why = [f"Why so: {claim.why}"] if claim.why else []
@@ -35,7 +35,7 @@ def _directed(part: Part) -> str:
     if part.pairs:
         test = f"One-sided t-test over the pairs of at least {part.seeds} seeds, standard error by the jackknife"
     else:
-        test = f"Exact one-sided Wilcoxon test over at least {part.seeds} paired seeds"
+        test = f"Exact one-sided Wilcoxon test over at least {part.seeds} paired seeds, their mean on the same side"
     family = f", Holm over {m} cells" if m > 1 else ""
     every = "both" if m == 2 else f"all {m}"
     shown = "it shows" if m == 1 else f"{every} show it" if need == m else f"at least {need} of {m} show it"
