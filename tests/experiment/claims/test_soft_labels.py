@@ -339,32 +339,31 @@ def test_epochs_of_trainings_that_are_not_equally_long_have_to_agree_with_shares
 
 def test_models_that_have_learned_too_little_are_told_apart() -> None:
     poor = changed(majority_class=lambda share, cell: 0.9 if cell.protocol == ALONE else 0.35)
-    told = told_of(world(poor))["S1"]
-    assert f"supported on {SWEPT[1]} and {SWEPT[2]}" in told
-    assert told.endswith(
-        " On the other data set and model the model has learned too little to tell; by the numbers alone it would be "
-        "supported on 1 of them."
-    )
-    assert "has learned too little" not in told_of(world())["S1"]
+    told = told_of(world(poor))
+    assert f"(S1): supported on {SWEPT[1]} and {SWEPT[2]}" in told["S1"]
+    assert ALONE not in told["S1"]
+    alone = " By the numbers alone there would be S1 supported on 1, A1 supported on 1, S2 supported on 1, "
+    assert alone in told["sure"]
+    assert "By the numbers alone" not in told_of(world())["sure"]
 
 
 def test_averages_are_named_and_say_why_nothing_is_decided() -> None:
     frozen = tuple(name for name in PAPER.protocols if name.endswith("-frozen"))
     told = told_of(world(changed(majority_class=lambda share, cell: 0.9), protocols=frozen))
     assert told["S1"] == (
-        "Soft labels bring models nearer to people, also with a temperature in both arms (S1): undecided. On all 6 "
-        "data sets and models the model has learned too little to tell; by the numbers alone it would be supported on "
-        "6 of them."
+        "Soft labels bring models nearer to people, also with a temperature in both arms (S1): undecided, since no "
+        "model has learned enough to tell."
     )
     assert told["sure"].endswith(
         " Means over six text sets with a frozen encoder decide nothing: of each, fewer than two models have learned "
         "enough."
     )
     every = told_of(world(protocols=tuple(PAPER.protocols)))
-    assert "; over six text sets with a frozen encoder, supported (entropy correlation 0.2" in every["S2"]
-    added = "over all that learned enough, a mean that was added when results had been seen, supported (entropy corr"
-    assert added in every["S2"]
+    assert "; supported on average over six text sets with a frozen encoder (entropy correlation 0.2" in every["S2"]
+    assert "; supported on average over all that learned enough † (entropy correlation 0.2" in every["S2"]
     assert "Means over" not in every["sure"]
+    assert every["sure"].endswith(" † Added when results had been seen.")
+    assert "†" not in told["sure"]
 
 
 def hard_by(more: float) -> Base:

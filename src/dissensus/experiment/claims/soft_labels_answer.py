@@ -21,8 +21,17 @@ MEANS = {  # at the best epoch, for S1 to S5; over what
     "mean-paper": "the paper's own sets",
     "mean-all": "all that learned enough",
 }
+SAYS = {  # and what one adds where it was run
+    "S1": ("soft labels bring models nearer to people", ", also with a temperature in both arms"),
+    "A1": ("what soft labels gain in KL is for the most part more than sharpness",),
+    "S2": ("model entropy follows that of people more closely with soft labels",),
+    "S5": ("soft labels make models less falsely confident where people disagree most",),
+    "S3": ("accuracy stays the same",),
+    "S4": ("soft labels overfit less",),
+}
 TEXT = ("frozen", "fine-tuned")  # models of texts
 EPOCH = {"best": "at the best epoch", "last": "at the last epoch, where none is chosen,"}
+NONE = "undecided, since no model has learned enough to tell"
 ADDED = "added when results had been seen"
 BESIDE = {"entropy_correlation_pearson": 0.05, "ece": 0.02}  # more metrics; their margins were added so, too
 
@@ -36,12 +45,7 @@ def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
     Whether soft labels bring models nearer to people (S1) is not known yet: nothing was run.
     """
     return [
-        _told(ledger, "S1", "soft labels bring models nearer to people", ", also with a temperature in both arms"),
-        _told(ledger, "A1", "what soft labels gain in KL is for the most part more than sharpness"),
-        _told(ledger, "S2", "model entropy follows that of people more closely with soft labels"),
-        _told(ledger, "S5", "soft labels make models less falsely confident where people disagree most"),
-        _told(ledger, "S3", "accuracy stays the same"),
-        _told(ledger, "S4", "soft labels overfit less"),
+        *(_told(ledger, claim, *says) for claim, says in SAYS.items()),
         f"Does hard delivery help on text (A3, A4; in nats of soft NLL)? {' '.join(hard_delivery(ledger))}",
         votes_sentence(evidence),
         _how_sure(ledger, evidence),
@@ -71,11 +75,11 @@ def against(row: Row) -> str:
 
 
 def _told(ledger: Ledger, claim: str, what: str, more: str = "") -> str:
-    """Where a claim holds, of the data sets and models that have learned enough to tell; and what numbers alone say."""
+    """Where a claim holds, of the data sets and models that have learned enough to tell."""
     alone = rows_of(ledger, claim)
     if not alone:
         return f"Whether {what} ({claim}) is not known yet: nothing was run."
-    judged, barred = ([row for row in alone if row.barred == too_little] for too_little in (False, True))
+    judged = [row for row in alone if not row.barred]
     lines = []
     if held := [row.view for row in judged if row.verdict == SUPPORTED]:
         lines.append(f"supported on {listed(held)}")
@@ -84,7 +88,7 @@ def _told(ledger: Ledger, claim: str, what: str, more: str = "") -> str:
     if open_ := [row.view for row in judged if row.verdict == UNDECIDED]:
         lines.append(f"undecided on {listed(open_)}")
     lines += _averages(ledger, claim)
-    return f"{what[:1].upper()}{what[1:]}{more} ({claim}): {'; '.join(lines) or 'undecided'}.{_barred(barred, alone)}"
+    return f"{what[:1].upper()}{what[1:]}{more} ({claim}): {'; '.join(lines) or NONE}."
 
 
 def _averages(ledger: Ledger, claim: str) -> Iterator[str]:
@@ -92,24 +96,12 @@ def _averages(ledger: Ledger, claim: str) -> Iterator[str]:
     for view, words in MEANS.items():
         row = ledger.row(claim, view)
         if row.seeds and not row.barred:
-            later = f", a mean that was {ADDED}" if row.added else ""
-            yield f"over {words}{later}, {row.verdict} ({row.measured})"
+            yield f"{row.verdict} on average over {words}{' †' * bool(row.added)} ({row.measured})"
 
 
 def _sets(number: int) -> str:
     """So many combinations of the two."""
     return f"{number} data set and model" if number == 1 else f"{number} data sets and models"
-
-
-def _barred(rows: Sequence[Row], of: Sequence[Row]) -> str:
-    """Where the model has learned too little for its numbers to count, and what they would say."""
-    if not rows:
-        return ""
-    where = f"{'all' if len(rows) == len(of) else 'the other'} {_sets(len(rows))}".replace("other 1 ", "other ")
-    counted = Counter(verdict for row in rows if (verdict := by_numbers(row)) != UNDECIDED)
-    kept = " and ".join(f"{verdict} on {number}" for verdict, number in sorted(counted.items(), reverse=True))
-    said = f"; by the numbers alone it would be {kept} of them" if kept else ""
-    return f" On {where} the model has learned too little to tell{said}."
 
 
 def hard_delivery(ledger: Ledger, alone: bool = True) -> list[str]:
@@ -351,7 +343,19 @@ def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
         f" On {', '.join(weak)} the hard arm does not {guard.says}: there no claim that compares with it is decided "
         f"({', '.join(_compare_with_it())}), whatever the numbers."
     )
-    return f"All that rests on {told}.{kept if weak else ''}{_no_averages(ledger)}"
+    later = any(row.added and row.seeds and not row.barred for row in (ledger.row("S1", view) for view in MEANS))
+    mark = f" † {ADDED[0].upper()}{ADDED[1:]}." if later else ""
+    return f"All that rests on {told}.{kept if weak else ''}{_alone(ledger)}{_no_averages(ledger)}{mark}"
+
+
+def _alone(ledger: Ledger) -> str:
+    """What the numbers would say where the model has learned too little for them to count."""
+    told = []
+    for claim in SAYS:
+        counted = Counter(by_numbers(row) for row in rows_of(ledger, claim) if row.barred)
+        if said := [f"{verdict} on {counted[verdict]}" for verdict in (SUPPORTED, CONTRADICTED) if counted[verdict]]:
+            told.append(f"{claim} {' and '.join(said)}")
+    return f" By the numbers alone there would be {listed(told)} of them." if told else ""
 
 
 def _no_averages(ledger: Ledger) -> str:
