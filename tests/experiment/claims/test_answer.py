@@ -116,7 +116,17 @@ def test_it_depends_on_the_delivery(claims: Claims, paper: Paper) -> None:
         "With few votes an item, it depends: hard labels win in 3 of 6 cells, and lose in 3; their soft NLL is between"
     )
     assert "nats worse and 0.0" in few
-    assert "and with all votes the hard deliveries differ by more than the margins (B8, " in which
+    assert "and with all votes SLS and multipass differ by more than the margins (B8, audited protocol)" in which
+
+
+def test_deliveries_that_were_not_compared_are_not_said_to_be_the_same(claims: Claims, paper: Paper) -> None:
+    """The audited protocol has no deterministic control, the published one has."""
+    assert "and with all votes SLS and multipass are the same: " in told(claims, paper)[2]
+    whole = world(claims, paper)
+    published = {run for run, cell in whole.runs.items() if cell.protocol == "published" or cell.votes != "all"}
+    evidence = whole.only(published)
+    which = answer(judge_claims(evidence, paper), evidence)[2]
+    assert "the hard deliveries are the same: SLS will do where only probabilities exist (B8, published" in which
 
 
 def test_a_gain_that_a_temperature_buys(claims: Claims, paper: Paper) -> None:

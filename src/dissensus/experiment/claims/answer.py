@@ -113,12 +113,14 @@ def _which(ledger: Ledger) -> str:
         UNDECIDED: "Of the hard deliveries, it is open whether multipass is a safe default, never worse than SLS by "
         "more than the margin",
     }[part.verdict]
+    whole = any("deterministic-control" in cell.cell for cell in same.deciding[0].cells)
+    those = "the hard deliveries" if whole else "SLS and multipass"  # the audited protocol has no other
     families: dict[str, str] = {
-        SUPPORTED: "and with all votes the hard deliveries are the same: SLS will do where only probabilities exist",
-        CONTRADICTED: "and with all votes the hard deliveries differ by more than the margins",
-        UNDECIDED: "and it was not shown that the hard deliveries are the same with all votes",
+        SUPPORTED: f"and with all votes {those} are the same: SLS will do where only probabilities exist",
+        CONTRADICTED: f"and with all votes {those} differ by more than the margins",
+        UNDECIDED: f"and it was not shown that {those} are the same with all votes",
     }
-    not_yet = "and whether the hard deliveries are the same with all votes is not known yet"
+    not_yet = f"and whether {those} are the same with all votes is not known yet"
     family = families.get(same.standing, not_yet)
     advice = {"too few runs": "is not judged yet"}.get(row.standing, f"is {row.standing}")
     return (
