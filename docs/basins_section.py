@@ -15,7 +15,7 @@ from dissensus.experiment.papers import Evidence, Paper, read_paper
 from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.differences import compared, counted, read_notes
-from dissensus.report.paper.ledger import VIEWS, counts, views_of
+from dissensus.report.paper.ledger import NOT_JUDGED, SIGNS, VIEWS, counts, views_of
 from dissensus.report.paper.measured import FEW, Sought, gap, measured
 from dissensus.report.tables import number
 
@@ -76,9 +76,19 @@ def _seeds(evidence: Evidence) -> int:
 
 
 def _verdicts(ledger: Ledger) -> str:
-    found = {view: counts(ledger, view) for view in views_of(ledger)}
-    rows = [table_row(VIEWS.get(view, view), *verdicts.values()) for view, verdicts in found.items()]
-    return table(("claims B1 to B22", *found["published"]), rows)
+    """By name where there is a verdict."""
+    rows = []
+    for view in views_of(ledger):
+        found = counts(ledger, view)
+        named = [
+            _named([row.claim for row in ledger.under(view) if row.standing == one and not row.ours]) for one in SIGNS
+        ]
+        rows.append(table_row(VIEWS.get(view, view), *named, found[NOT_JUDGED]))
+    return table(("claims B1 to B22", *SIGNS, NOT_JUDGED), rows)
+
+
+def _named(claims: list[str]) -> str:
+    return f"{len(claims)}: {', '.join(claims)}" if claims else "0"
 
 
 def _few_votes(evidence: Evidence, paper: Paper, link: str) -> Iterator[str]:

@@ -182,7 +182,8 @@ def _on_average(ledger: Ledger) -> str:
         elif row.added and row.seeds:
             by_verdict = {one: [claim for claim in CLAIMS if ledger.row(claim, view).verdict == one] for one in SIGNS}
             verdicts = [f"{listed(claims)} {_are(claims)} {one}" for one, claims in by_verdict.items() if claims]
-            told.append(f"Over {words}, a mean that was {ADDED}, {listed(verdicts)}.")
+            learned = [name for name in over[view] if not ledger.row("S1", name).barred]
+            told.append(f"Over {words} ({listed(learned)}), a mean that was {ADDED}, {listed(verdicts)}.")
     if planned:
         told.insert(
             0,
@@ -201,7 +202,8 @@ def _legend(barred: bool = True) -> str:
     alone = "; in brackets by the numbers alone, where the model has learned too little for a verdict" * barred
     return f"""Means over seeds, majority vote → soft labels; of several sets, the change. {signs}{alone}; † {ADDED}. S1
     KL is lower, with a temperature in both arms too; S2 the model's entropy follows that of people more closely; S3
-    accuracy is the same; S4 less overfitting; S5 less false confidence where people disagree most."""
+    accuracy is the same; S4 less overfitting; S5 less false confidence where people disagree most. Each verdict stands
+    by itself, at 5 %: there is no correction over data sets and models."""
 
 
 def _are(claims: Sequence[str]) -> str:
@@ -277,7 +279,8 @@ def _hard_table(ledger: Ledger) -> Iterator[str]:
             continue
         yield wrapped(
             f"""Soft NLL of soft labels less that of a hard delivery on {best.protocol} (above 0 hard delivery is
-            better; in brackets 95 % intervals; ✓ and ✗ after Holm):"""
+            better; in brackets 95 % intervals; ✓ and ✗ after Holm, over all comparisons with few votes and over the two
+            with all):"""
         )
         rows = []
         for checkpoint in ("best", "last"):

@@ -40,9 +40,12 @@ def test_it_holds_the_answer_the_verdicts_and_the_headline_table(section, result
     for place, sentence in enumerate(answer(judged, whole), 1):
         assert f"\n{place}. {sentence}\n" in told
     for view, words in (("published", "published protocol"), ("last", "published, last epoch")):
-        found = [row.standing for row in judged.under(view) if not row.ours]
-        counted = [found.count(one) for one in ("supported", "contradicted", "undecided")]
-        assert f"| {words} | {' | '.join(map(str, [*counted, 22 - sum(counted)]))} |" in told
+        rows = [row for row in judged.under(view) if not row.ours]
+        named = [
+            [row.claim for row in rows if row.standing == one] for one in ("supported", "contradicted", "undecided")
+        ]
+        cells = [f"{len(claims)}: {', '.join(claims)}" if claims else "0" for claims in named]
+        assert f"| {words} | {' | '.join(cells)} | {22 - sum(map(len, named))} |" in told
     found = measured(whole, Sought("soft_nll", "multipass", 10))
     assert f"{found.mean:.3f} [{found.interval.low:.3f}, {found.interval.high:.3f}] (0.537)" in told
     assert "(results/basins/figures/figure1.png)" in told
