@@ -161,9 +161,12 @@ def _show_nearness(told: Summary) -> None:
 
 
 def _thrice(told: Summary) -> str:
-    """The majority of as many votes as there are, in words, and of at least three times as many."""
-    few = [near for near in told.nearness if near.votes <= max(1, told.votes_per_item[1])][-1]
+    """The majority of as many votes as there are, in words, and of three times as many, or nearly so."""
+    from dissensus.votes.summary import about
+
+    few = [near for near in told.nearness if near.votes <= about(told.votes_per_item[1])][-1]
     more = [near for near in told.nearness if near.votes >= 3 * few.votes]
+    more = more or [near for near in told.nearness[-1:] if near.votes >= 2 * few.votes]
     lines = [
         f"With {many(few.votes, 'vote')} an item it is {few.same_majority:.0%}, with {near.votes} it would be "
         f"{near.same_majority:.0%}."
