@@ -15,7 +15,7 @@ from dissensus.base.arrays import same_length
 from dissensus.base.errors import InputError
 from dissensus.base.words import first, many
 from dissensus.votes.ids import Ids
-from dissensus.votes.oddities import odd_classes
+from dissensus.votes.oddities import odd_classes, odd_ids
 from dissensus.votes.table import Class, Votes, check_classes, code_dtype, first_appearance, offsets_of, ranges
 
 Place: TypeAlias = Callable[[int], str]  # where a row came from, for messages: "labels.csv, line 7"
@@ -84,6 +84,7 @@ def from_columns(
             *_repeated(repeated, again, item_ids, who_ids),
             *without_votes(per_item, item_ids),
             *odd,
+            *odd_ids(items.gather(grouped.first), [] if who_ids is None else who_ids.tolist()),
         ),
     )
 
