@@ -327,7 +327,9 @@ def _id_column(what: str, column: pl.Series, place: Place) -> pl.Series:
     """A column of whole numbers or text without gaps; floating-point numbers that are whole are such numbers."""
     column = as_text(column)
     if column.null_count():
-        raise InputError(f"{place(int(column.is_null().arg_max() or 0))}: the {what} is missing.")
+        raise InputError(
+            f"{place(int(column.is_null().arg_max() or 0))}: the {what} is missing. Fill it in or leave the row out."
+        )
     if column.dtype.is_float():
         whole = column.cast(pl.Int64, strict=False)
         wrong = (whole.cast(pl.Float64) != column).fill_null(True)

@@ -72,7 +72,9 @@ def _read_table(source: Source, ask: Ask) -> Votes:
     if item is not None:
         ids = columns.pop() if source.typed else whole_numbers(columns.pop())
         if ids.null_count():
-            raise InputError(f"{place(int(ids.is_null().arg_max() or 0))}: the item is missing.")
+            raise InputError(
+                f"{place(int(ids.is_null().arg_max() or 0))}: the item is missing. Fill it in or leave the row out."
+            )
         refuse_twice(source, ids, rows)
     counts = np.stack([_whole(name, column, place) for name, column in zip(names, columns, strict=True)], axis=1)
     if item is None and not source.typed and _headless(source, ask):
