@@ -155,7 +155,8 @@ def _show_nearness(told: Summary) -> None:
     out.print(
         f"Same majority: on how many items most of them name the class that most people would.{_thrice(told)}\n"
         "KL: how far what they say of an item (their shares, drawn towards those of all items) is from what everybody "
-        "would say, in nats (0: the same), with a 95 % interval.\n"
+        "would say, in nats (0: the same), with a 95 % interval. The interval takes for "
+        "granted how items differ (Dirichlet); where all are equally hard, as when people just err, both may be off.\n"
         "This is of votes by themselves, as to evaluate models by; a model learns across items and needs fewer."
     )
 
