@@ -73,7 +73,9 @@ def test_a_class_may_be_called_group_if_it_is_named(write):
 @pytest.mark.parametrize("name", ["id", "Unnamed: 0", "image_id"])
 def test_ids_without_the_usual_name_are_no_votes(write, name):
     path = write(f"{name},cat,dog\n7,3,1\n7,0,2\n")
-    with pytest.raises(InputError, match=rf"the column '{name}' may hold ids, and as .* with item=... and classes"):
+    with pytest.raises(
+        InputError, match=rf"the column '{name}' may hold ids, and as .* with item=..., label=... and cl"
+    ):
         read_votes(path)
     assert read_votes(path, classes=[name, "cat", "dog"]).classes == (name, "cat", "dog")
 
@@ -106,3 +108,11 @@ def test_ratings_without_a_column_of_items_are_told_of(write):
     )
     assert not read_votes(write("\n".join(["ann,bob", *rows])), classes=["ann", "bob"]).notes
     assert not read_votes(write("\n".join(["ann,bob", *rows, "0,3"]))).notes
+
+
+def test_a_long_table_of_numbers_with_names_of_its_own_is_not_counted(write):
+    path = write("instance_id,user_id,offensiveness\n530,0,1\n530,1,2\n1280,0,1\n")
+    with pytest.raises(InputError, match=r"'instance_id' may hold ids, .* and, if a row is one vote, which the labels"):
+        read_votes(path)
+    votes = read_votes(path, item="instance_id", annotator="user_id", label="offensiveness")
+    assert (votes.n_items, votes.n_annotators, votes.n_votes) == (2, 2, 3)

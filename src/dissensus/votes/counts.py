@@ -97,9 +97,9 @@ def _refuse_others(source: Table, names: Sequence[str], counts: NDArray[np.int64
         if item is None and (once or _is_called_ids(name)):
             raise InputError(
                 f"{source.name}: the column {name!r} may hold ids{', since no number is in it twice' if once else ''}, "
-                "and as counts they would be votes for a class of that name; say which column holds the items or, if "
-                "it is a class, name all classes",
-                give=["item", "classes"],
+                "and as counts they would be votes for a class of that name; say which column holds the items and, if "
+                "a row is one vote, which the labels; or, if it is a class, name all classes",
+                give=["item", "label", "classes"],
             )
         if len(names) > 2 and len(column) >= ENOUGH and (2 * column == counts.sum(1)).all():
             raise InputError(
