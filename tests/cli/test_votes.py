@@ -29,7 +29,8 @@ def same(near, votes):
     ("votes", "told"),
     [
         (1.4, "With 1 vote an item it is .*%, with 3 it would be .*%"),
-        (40, "With 20 votes an item it is .*%, with 100 it would be .*%"),
+        (4, "With 4 votes an item it is .*%, with 20 it would be .*%"),
+        (40, "With 40 votes an item it is .*%, with 100 it would be .*%"),
         (60, None),
     ],
 )

@@ -116,6 +116,14 @@ def test_images_in_folders_inside_are_known_by_their_paths(nested, above, ending
     assert data.votes.notes == (f"Inputs without votes are left out: 1 of 4 (first: '{above}cats/b{ending}').",)
 
 
+@pytest.mark.parametrize("above", ["", "pictures\\", "C:\\mine\\"])
+def test_paths_of_windows_are_paths(nested, above):
+    paths = [above + name for name in ("eels\\old\\c.png", "a.png", "cats\\a.png")]
+    data = own_data(votes_on(paths), nested)
+    assert data.inputs[:, 0, 3, 3].tolist() == [30, 0, 10]
+    assert data.votes.items.tolist() == paths
+
+
 def test_a_folder_beside_the_one_that_was_given_is_not_taken_for_it(nested):
     votes = Votes.from_counts([[2, 1], [0, 3]], items=["dogs/a.png", "dogs/b.png"])
     with pytest.raises(InputError, match="No id is in both"):
@@ -187,7 +195,7 @@ def test_large_images_are_told_of(folder):
 
 def test_a_broken_file_is_named(folder):
     (folder / "a.png").write_bytes((folder / "a.png").read_bytes()[:60])
-    with pytest.raises(InputError, match=r"a.png cannot be read as an image"):
+    with pytest.raises(InputError, match=r"a.png cannot be read as an image \(.*\)\. Replace or remove it"):
         own_data(votes_on(NAMES), folder)
 
 

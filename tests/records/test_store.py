@@ -152,7 +152,7 @@ def test_a_long_list_is_cut(store):
         make(store, name)
     with pytest.raises(InputError, match=r"12 runs start with '0': .* and 4 more"):
         store.resolve("0")
-    with pytest.raises(InputError, match=r"it holds none\."):
+    with pytest.raises(InputError, match=r"it holds none\. Runs that are kept in another folder are found by --store"):
         RunStore(store.path / "empty").resolve("0")
 
 

@@ -223,7 +223,7 @@ def test_lists_that_are_not_parallel(read):
     ],
 )
 def test_documents_that_are_no_records(read, records):
-    with pytest.raises(InputError, match="a shape that is not known here"):
+    with pytest.raises(InputError, match=r"(a shape that is not|no layout of votes that is) known here"):
         read(records)
 
 

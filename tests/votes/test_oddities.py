@@ -1,5 +1,7 @@
 """What looks like a slip is told, and nothing is changed."""
 
+import pytest
+
 from dissensus import Votes, read_votes
 from dissensus.votes.oddities import odd_classes
 
@@ -31,6 +33,59 @@ def test_words_for_an_empty_cell(tmp_path):
     assert read_votes(file).notes == (told,)
 
 
+@pytest.mark.parametrize("word", ["unsure", "Not Sure", "don't know", "Don\u2019t know", "IDK"])
+def test_answers_that_may_say_nothing(word):
+    assert odd_classes(["no", word, "yes"]) == [
+        f"The class {word!r} counts as the others do; if it says nothing of the item, ignore it."
+    ]
+    assert odd_classes(["no", "skip", word]) == [
+        f"The classes 'skip' and {word!r} count as the others do; if they say nothing of the item, ignore them."
+    ]
+
+
+def test_numbers_with_a_decimal_comma():
+    told = "The classes '1,5', '10,0' are read as text; if they are numbers, write them with a point."
+    assert odd_classes(["1,5", "10,0", "2"]) == [told]
+    assert "the separator is ','" in odd_classes(["1", "1,2", "2"])[0]
+    assert not odd_classes(["1,5", "2", "high"])
+    assert not odd_classes(["1", "2"])
+
+
+def test_items_and_annotators_that_are_written_in_two_ways(tmp_path):
+    file = tmp_path / "votes.csv"
+    file.write_text("item,annotator,label\na,Ann,x\na ,bob,y\nA,ann,x\nb,bob ,y\n")
+    votes = read_votes(file)
+    assert (votes.n_items, votes.n_annotators) == (4, 4)
+    assert votes.notes == (
+        "The items 'a' and 'a ' differ in spaces alone; if they are one, write it in one way.",
+        "The annotators 'Ann' and 'ann' differ in capitals or spaces alone; if they are one, write it in one way "
+        "(2 annotators are written in several ways).",
+    )
+    file.write_text("item,annotator,label\n a,1,x\n b,2,y\n")  # spaces that make nothing two
+    assert not read_votes(file).notes
+
+
+def majority_table(most):
+    people = [["x", "x", "y"], ["x", "y", "y"], ["y", "x", "y"]]
+    rows = [[*people[row % 3], max(people[row % 3], key=people[row % 3].count)] for row in range(15)]
+    rows[4][3] = most or rows[4][3]
+    return "\n".join(["item,ann,bob,cem,most", *(",".join([str(at), *row]) for at, row in enumerate(rows))])
+
+
+def test_a_column_that_was_computed_from_the_others(tmp_path):
+    file = tmp_path / "votes.csv"
+    file.write_text(majority_table(None))
+    assert read_votes(file).notes == (
+        "The column 'most' always says what most of the others do; if it was computed from them, leave the column out, "
+        "or name the annotators.",
+    )
+    assert not read_votes(file, annotators=["ann", "bob", "cem"]).notes
+    file.write_text(majority_table("x"))  # once not
+    assert not read_votes(file).notes
+    file.write_text(majority_table(None).rpartition("\n")[0])  # fewer items than could not be luck
+    assert not read_votes(file).notes
+
+
 def test_classes_that_are_several_others(tmp_path):
     file = tmp_path / "votes.json"
     file.write_text('{"7": {"annotations": {"Ann1": "no", "Ann2": "no,yes", "Ann3": "yes"}, "text": {"a": "b"}}}')
@@ -44,7 +99,7 @@ def test_classes_that_are_several_others(tmp_path):
 
 
 def test_ordinary_classes_are_not_remarked_upon():
-    assert odd_classes(["no", "none", "not sure", "yes"]) == []
+    assert odd_classes(["no", "none", "unclear", "yes"]) == []
     assert odd_classes([1, 2, 3.5, True]) == []
     assert odd_classes(["a", "a, perhaps", "and/or", ",", "c#"]) == []
 
@@ -62,7 +117,7 @@ def test_a_column_of_texts_among_the_annotators(tmp_path):
 
 def test_an_annotator_who_always_says_one_thing_is_an_annotator(tmp_path):
     file = tmp_path / "votes.csv"
-    file.write_text("item,ann,bob,cai\na,ok,ok,unsure\nb,ok,bad,unsure\nc,bad,ok,\n")
+    file.write_text("item,ann,bob,cai\na,ok,ok,new\nb,ok,bad,new\nc,bad,ok,\n")
     assert read_votes(file).notes == ()
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zipfile
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.votes import READERS, read_votes
+from dissensus.votes import READERS, Votes, read_votes
 
 LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
 
@@ -47,7 +48,7 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
         ("item,label\na,x\nb\n", {}, r"votes.csv, line 3 has 1 cell, but the header has 2 \(item, label\)"),
         ("item,label\na,x\nb,y,z\n", {}, r"votes.csv, line 3 has 3 cells, but the header has 2"),
         ('item,label\na,x\n"b,y\nc,z\n', {}, "votes.csv, line 3: a quoted cell is not closed"),
-        ("item,label\na,x\n,y\n", {}, "votes.csv, line 3: the item is missing"),
+        ("item,label\na,x\n,y\n", {}, "votes.csv, line 3: the item is missing. Fill it in or leave the row out"),
         (
             "item,annotator,label\na,p,x\nb,,y\n",
             {},
@@ -77,7 +78,9 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
         (b"PK\x03\x04 a spreadsheet", {}, "A spreadsheet has to be saved as CSV"),
         (b"PAR1 and nothing", {}, "votes.csv is a damaged Parquet file"),
         (b"\x93NUMPY", {}, "votes.csv is not a whole npy or npz file"),
-        ('[{"item": 1}]', {}, "votes.csv is one JSON document of a shape that is not known here"),
+        ("[]", {}, "votes.csv is an empty JSON document: there are no votes in it"),
+        ("a,ann,x\na,bob,y\n", {}, "These are in rows below, too; if they are no names, write a line of names above."),
+        ("[1]", {}, "votes.csv is one JSON document of a shape that is not known here"),
         ('{"item":\n', {}, "votes.csv is neither one JSON document nor one JSON object a line"),
         ("item;a,label;b\n1,2\n", {"delimiter": "|"}, "one column only"),
         ("item,ann,bob\na,x,y\nb,x,\na,y,y\n", {}, r"line 4: item 'a' was there before \(votes.csv, line 2\)"),
@@ -237,7 +240,7 @@ def test_a_column_may_be_asked_for_in_two_roles():
 
 @pytest.mark.parametrize(
     ("content", "layout"),
-    [(LONG, "mturk"), (LONG, "saved"), (LONG, "nested"), ('[{"a": 1}]', "long"), ('{"a": {"b": 1}}', "label-studio")],
+    [(LONG, "mturk"), (LONG, "saved"), (LONG, "nested"), ('[{"a": {}}]', "long"), ('{"a": {"b": 1}}', "label-studio")],
 )
 def test_a_layout_that_a_file_cannot_have(write, content, layout):
     with pytest.raises(InputError, match=f'votes.csv cannot be read as "{layout}" \\('):
@@ -256,3 +259,21 @@ def test_a_layout_that_a_file_cannot_have(write, content, layout):
 def test_what_cuts_and_what_names_nothing(write, keywords, message):
     with pytest.raises(InputError, match=message):
         read_votes(write("item,annotator,label\na,p,x\na,q,y\n"), **keywords)
+
+
+def test_a_list_of_flat_objects_is_a_table(write):
+    rows = [{"item": "a", "annotator": 1, "label": "x"}, {"item": "a", "annotator": 2, "label": "y"}]
+    path = write(json.dumps(rows), "votes.json")
+    expected = Votes.from_records(items=["a", "a"], annotators=[1, 2], labels=["x", "y"])
+    assert read_votes(path) == expected
+    assert read_votes(path, layout="long") == expected
+    several = write(json.dumps([{"item": "a", "label": ["x", "y"]}, {"item": "a", "label": ["y"]}]), "several.json")
+    assert read_votes(several).counts().tolist() == [[1, 2]]
+    with pytest.raises(InputError, match=r"^gap.json, row 1: the item is missing"):
+        read_votes(write(json.dumps([rows[0], {"annotator": 1, "label": "x"}]), "gap.json"))
+    with pytest.raises(
+        InputError, match=r"^mixed.json: label must be of one kind, but position 0 is 'x' and position 1"
+    ):
+        read_votes(write(json.dumps([rows[0], {"item": "b", "annotator": 1, "label": 3}]), "mixed.json"))
+    with pytest.raises(InputError, match=r"is one JSON document of a shape that is not known"):
+        read_votes(write(json.dumps([{"item": "a", "label": {"ann": "x"}}]), "deep.json"))

@@ -33,7 +33,9 @@ def train(
     method: Annotated[
         str | None, typer.Option("--method", help="How votes are delivered: multipass, or another one of compare's.")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0)] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Of split, first weights, order and draws; 0 by default.")
+    ] = None,
     per_item: options.PerItem = None,
     draw: options.DrawAs = None,
     model: options.Model = None,

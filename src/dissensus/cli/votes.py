@@ -155,15 +155,19 @@ def _show_nearness(told: Summary) -> None:
     out.print(
         f"Same majority: on how many items most of them name the class that most people would.{_thrice(told)}\n"
         "KL: how far what they say of an item (their shares, drawn towards those of all items) is from what everybody "
-        "would say, in nats (0: the same), with a 95 % interval.\n"
+        "would say, in nats (0: the same), with a 95 % interval. The interval takes for "
+        "granted how items differ (Dirichlet); where all are equally hard, as when people just err, both may be off.\n"
         "This is of votes by themselves, as to evaluate models by; a model learns across items and needs fewer."
     )
 
 
 def _thrice(told: Summary) -> str:
-    """The majority of as many votes as there are, in words, and of at least three times as many."""
-    few = [near for near in told.nearness if near.votes <= max(1, told.votes_per_item[1])][-1]
+    """The majority of as many votes as there are, in words, and of three times as many, or nearly so."""
+    from dissensus.votes.summary import about
+
+    few = [near for near in told.nearness if near.votes <= about(told.votes_per_item[1])][-1]
     more = [near for near in told.nearness if near.votes >= 3 * few.votes]
+    more = more or [near for near in told.nearness[-1:] if near.votes >= 2 * few.votes]
     lines = [
         f"With {many(few.votes, 'vote')} an item it is {few.same_majority:.0%}, with {near.votes} it would be "
         f"{near.same_majority:.0%}."

@@ -38,6 +38,9 @@ def ids_like(paths: Collection[str], folder: Path, wanted: Collection[str]) -> l
     ['images/cats/a', 'images/cats/b', 'images/eels/a']
     """
     wanted = set(wanted)
+    if any("\\" in name for name in wanted) and not any("/" in name for name in wanted):  # as Windows writes paths
+        ids = ids_like(paths, folder, {name.replace("\\", "/") for name in wanted})
+        return [name.replace("/", "\\") for name in ids]
     best, most = list(paths), (0, 0)
     for ids in _ways(paths, folder, wanted):
         times = Counter(ids)
@@ -87,7 +90,9 @@ def _ways(paths: Collection[str], folder: Path, wanted: Collection[str]) -> Iter
 
 
 def _addresses(wanted: Collection[str]) -> list[str]:
-    """What all ids begin with, if they are addresses, up to each of its slashes: a copy of that place is the folder.
+    """What all ids begin with, if they are addresses or whole paths, up to each of its slashes.
+
+    A copy of that place is the folder.
 
     >>> _addresses(["s3://mine/cats/a.png", "s3://mine/cats/b.png"])
     ['s3://mine/cats/', 's3://mine/', 's3://', 's3:/']
@@ -95,7 +100,7 @@ def _addresses(wanted: Collection[str]) -> list[str]:
     []
     """
     shared = os.path.commonprefix(list(wanted))  # noqa: RUF071 (it is cut at slashes)
-    if "://" not in shared and not shared.startswith("/"):
+    if "://" not in shared and not shared.startswith("/") and shared[1:3] != ":/":
         return []
     return [shared[: place + 1] for place in reversed(range(len(shared))) if shared[place] == "/"]
 
@@ -151,7 +156,7 @@ def _pixels(file: Path, size: tuple[int, int] | None) -> NDArray[np.uint8]:
             image = ops.exif_transpose(opened)  # upright, as the annotators saw it
             image.load()
     except (OSError, SyntaxError, ValueError, pillow.DecompressionBombError) as why:
-        raise InputError(f"{file} cannot be read as an image: {why}") from None
+        raise InputError(f"{file} cannot be read as an image ({why}). Replace or remove it.") from None
     image = _opaque(image, file)
     if size is not None:
         image = image.resize((size[1], size[0]), pillow.Resampling.BILINEAR)

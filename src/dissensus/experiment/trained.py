@@ -103,9 +103,9 @@ def refuse_without_model(run: StoredRun) -> None:
     if run.diverged is not None:
         raise InputError(f"run {run.name} diverged in epoch {run.diverged}, so there is no model to predict with.")
     raise InputError(
-        f"run {run.name} did not keep its model, and predicting needs it; all else of the run is there. Remove it, "
-        f"dissensus runs rm {run.name} --store {run.path.parent}, and give the command that made it again with "
-        "--save-model: the same run, with its model."
+        f"run {run.name} did not keep its model, and predicting needs it; all else of the run is there. Give the "
+        "command that made it again, with --save-model: it is trained again, and replaced by the same run with its "
+        "model."
     )
 
 

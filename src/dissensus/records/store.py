@@ -91,7 +91,8 @@ class RunStore:
         found = [name for name in names if name.startswith(prefix)]
         if not prefix or not found:
             near = sorted(names, key=lambda name: -_alike(name, prefix))
-            raise InputError(f"no run starts with {prefix!r} in {self.path}; it holds {_listed(near)}.")
+            other = "" if names else " Runs that are kept in another folder are found by --store."
+            raise InputError(f"no run starts with {prefix!r} in {self.path}; it holds {_listed(near)}.{other}")
         if len(found) > 1:
             raise InputError(f"{len(found)} runs start with {prefix!r}: {_listed(found)}. Give more digits.")
         return found[0]

@@ -15,7 +15,7 @@ from dissensus.base.arrays import same_length
 from dissensus.base.errors import InputError
 from dissensus.base.words import first, many
 from dissensus.votes.ids import Ids
-from dissensus.votes.oddities import odd_classes
+from dissensus.votes.oddities import odd_classes, odd_ids
 from dissensus.votes.table import Class, Votes, check_classes, code_dtype, first_appearance, offsets_of, ranges
 
 Place: TypeAlias = Callable[[int], str]  # where a row came from, for messages: "labels.csv, line 7"
@@ -84,6 +84,7 @@ def from_columns(
             *_repeated(repeated, again, item_ids, who_ids),
             *without_votes(per_item, item_ids),
             *odd,
+            *odd_ids(items.gather(grouped.first), [] if who_ids is None else who_ids.tolist()),
         ),
     )
 
@@ -326,7 +327,9 @@ def _id_column(what: str, column: pl.Series, place: Place) -> pl.Series:
     """A column of whole numbers or text without gaps; floating-point numbers that are whole are such numbers."""
     column = as_text(column)
     if column.null_count():
-        raise InputError(f"{place(int(column.is_null().arg_max() or 0))}: the {what} is missing.")
+        raise InputError(
+            f"{place(int(column.is_null().arg_max() or 0))}: the {what} is missing. Fill it in or leave the row out."
+        )
     if column.dtype.is_float():
         whole = column.cast(pl.Int64, strict=False)
         wrong = (whole.cast(pl.Float64) != column).fill_null(True)

@@ -20,6 +20,9 @@ from dissensus.votes.source import Arrays, Source, Table, without_blank_lines
 from dissensus.votes.table import Class, Votes
 from dissensus.votes.wide import refuse_twice
 
+IDS = {"", "id", "ids", "uid", "uuid", "index", "idx", "row", "unnamed: 0"}  # names of columns that number the rows
+ENOUGH = 10  # rows, among which a column of counts has some number twice, and a table of counts some 0
+
 
 def fits(source: Source, ask: Ask) -> bool:
     """Whether every cell beside the items is a number, or the columns are the classes that were named."""
@@ -69,7 +72,9 @@ def _read_table(source: Source, ask: Ask) -> Votes:
     if item is not None:
         ids = columns.pop() if source.typed else whole_numbers(columns.pop())
         if ids.null_count():
-            raise InputError(f"{place(int(ids.is_null().arg_max() or 0))}: the item is missing.")
+            raise InputError(
+                f"{place(int(ids.is_null().arg_max() or 0))}: the item is missing. Fill it in or leave the row out."
+            )
         refuse_twice(source, ids, rows)
     counts = np.stack([_whole(name, column, place) for name, column in zip(names, columns, strict=True)], axis=1)
     if item is None and not source.typed and _headless(source, ask):
@@ -77,9 +82,46 @@ def _read_table(source: Source, ask: Ask) -> Votes:
         classes: Sequence[Class] | None = ask.classes
     else:
         classes = _classes(source, names, ask)
+    if ask.classes is None:
+        _refuse_others(source, names, counts, item)
     items = None if ids is None else ids.to_list()
     votes = Votes.from_counts(counts, classes=classes, items=items, ordered=ask.ordered)
-    return replace(votes, notes=tuple(texts_told(source, item, at, "name the classes")))
+    notes = [*texts_told(source, item, at, "name the classes"), *_no_zero(counts, item, ask)]
+    return replace(votes, notes=tuple(notes))
+
+
+def _refuse_others(source: Table, names: Sequence[str], counts: NDArray[np.int64], item: int | None) -> None:
+    """An error for a column that is none of counts: ids, whose numbers would be votes, or the sum of the others."""
+    for name, column in zip(names, counts.T, strict=True):
+        once = len(column) >= ENOUGH and len(np.unique(column)) == len(column)
+        if item is None and (once or _is_called_ids(name)):
+            raise InputError(
+                f"{source.name}: the column {name!r} may hold ids{', since no number is in it twice' if once else ''}, "
+                "and as counts they would be votes for a class of that name; say which column holds the items and, if "
+                "a row is one vote, which the labels; or, if it is a class, name all classes",
+                give=["item", "label", "classes"],
+            )
+        if len(names) > 2 and len(column) >= ENOUGH and (2 * column == counts.sum(1)).all():
+            raise InputError(
+                f"{source.name}: the column {name!r} is the sum of the others in every row. Leave it out of the file "
+                "or, if it is a class, name all classes",
+                give=["classes"],
+            )
+
+
+def _is_called_ids(name: str) -> bool:
+    plain = name.strip().lower()
+    return plain in IDS or plain.endswith(("_id", " id", "-id"))
+
+
+def _no_zero(counts: NDArray[np.int64], item: int | None, ask: Ask) -> list[str]:
+    """A note on a table without items that may be one of ratings, a column an annotator."""
+    if item is not None or ask.classes is not None or len(counts) < ENOUGH or not counts.all():
+        return []
+    return [
+        "Each column is read as a class, and each number as so many votes for it; but no number is 0. If a column is "
+        'an annotator, give the file a column of items, and say that its layout is "wide".'
+    ]
 
 
 def _class_columns(source: Table, item: int | None, ask: Ask) -> list[int]:

@@ -20,6 +20,7 @@ from dissensus.base.streams import stream
 from dissensus.votes.table import Votes
 
 WIDEST = (-9.0, 9.0)  # of the logarithm of the strength: all alike within an item, all alike between items
+NUMBERS = (1, 2, 3, 5, 10, 20, 50, 100)  # of votes an item
 FEWEST = 30  # items with two votes, to guess anything
 DRAWN = 2_000_000  # shares of classes at most, to count majorities
 
@@ -121,7 +122,7 @@ class Near:
     same_majority: float  # share of the items
 
 
-def nearness(votes: Votes, numbers: Sequence[int] = (1, 2, 3, 5, 10, 20, 50, 100)) -> list[Near]:
+def nearness(votes: Votes, numbers: Sequence[int] = NUMBERS) -> list[Near]:
     """For each number of votes how near they come, as far as the votes at hand can tell.
 
     >>> for near in nearness(Votes.from_counts([[3, 0], [2, 1], [0, 3], [1, 2]] * 9), (1, 5, 25)):

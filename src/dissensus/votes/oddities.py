@@ -2,45 +2,96 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
-from dissensus.base.words import listed
+from dissensus.base.words import first, listed
 from dissensus.votes.table import Class, Votes
 
 BLANK = {"na", "n/a", "#n/a", "nan", "null", "?", "-"}  # but not "none", which may be an answer
+UNSURE = {"unsure", "not sure", "i don't know", "don't know", "dont know", "do not know", "idk", "dunno"}
+UNSURE |= {"can't tell", "cannot tell", "can't say", "cannot say", "skip", "skipped"}
+DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
+SPLIT = 15  # items that divide the others: who agrees with most of them on all of these may be computed from them
 
 SEPARATORS = (",", ";", "|", "#", "/", "+")
 
 
 def odd_classes(classes: Sequence[Class]) -> list[str]:
-    """Notes on classes that differ in capitals or spaces alone, that may stand for an empty cell, or for several.
+    """Notes on classes that differ in capitals or spaces alone, that may be no answers, or numbers, or several.
 
-    >>> for note in odd_classes(["Cat", "N/A", "cat", "cat,dog", "dog"]):
+    >>> for note in odd_classes(["Cat", "N/A", "cat", "cat,dog", "dog", "unsure"]):
     ...     print(note)
     The classes 'Cat' and 'cat' differ in capitals or spaces alone; if they are one, write it in one way.
     The class 'N/A' may stand for no vote; if so, leave those cells empty, or ignore it.
+    The class 'unsure' counts as the others do; if it says nothing of the item, ignore it.
     The class 'cat,dog' is made of others; if a vote may name several, say that the separator is ','.
     """
-    spelled: dict[str, list[str]] = {}
-    for name in classes:
-        if isinstance(name, str):
-            spelled.setdefault(" ".join(name.split()).casefold(), []).append(name)
-    alike = [names for names in spelled.values() if len(names) > 1]
+    spelled = _spelled(classes)
     blank = [name for plain, names in spelled.items() if plain in BLANK for name in names]
-    notes = []
-    if alike:
-        more = f" ({len(alike)} classes are written in several ways)" if len(alike) > 1 else ""
-        told = listed([*map(repr, alike[0])])
-        notes.append(
-            f"The classes {told} differ in capitals or spaces alone; if they are one, write it in one way{more}."
-        )
+    unsure = [name for plain, names in spelled.items() if plain.replace("\u2019", "'") in UNSURE for name in names]
+    notes = _alike("classes", spelled)
     if blank:
         told = f"The class{'' if len(blank) == 1 else 'es'} {listed([*map(repr, blank)])}"
         which = "it" if len(blank) == 1 else "them"
         notes.append(f"{told} may stand for no vote; if so, leave those cells empty, or ignore {which}.")
-    return [*notes, *_joined(classes)]
+    if len(unsure) == 1:
+        notes.append(f"The class {unsure[0]!r} counts as the others do; if it says nothing of the item, ignore it.")
+    elif unsure:
+        told = listed([*map(repr, unsure)])
+        notes.append(f"The classes {told} count as the others do; if they say nothing of the item, ignore them.")
+    return [*notes, *(_joined(classes) or _decimal_commas(classes))]
+
+
+def odd_ids(items: pl.Series, annotators: Sequence[str | int] = ()) -> list[str]:
+    """Notes on items that differ in spaces alone, and on annotators that do in capitals, too.
+
+    >>> odd_ids(pl.Series(["a", "b", "a "]))
+    ["The items 'a' and 'a ' differ in spaces alone; if they are one, write it in one way."]
+    """
+    notes = _alike("annotators", _spelled(annotators))
+    if items.dtype != pl.String:
+        return notes
+    plain = items.str.strip_chars()
+    padded = plain.str.len_bytes() != items.str.len_bytes()
+    if not padded.any():
+        return notes
+    spelled: dict[str, list[str]] = {}
+    shared = plain.is_duplicated()
+    for name, item in zip(plain.filter(shared), items.filter(shared), strict=True):
+        spelled.setdefault(name, []).append(item)
+    return [*_alike("items", spelled, "spaces"), *notes]
+
+
+def _spelled(names: Sequence[Class]) -> dict[str, list[str]]:
+    """All ways in which a name is written, by the name without capitals and spaces to spare."""
+    spelled: dict[str, list[str]] = {}
+    for name in names:
+        if isinstance(name, str):
+            spelled.setdefault(" ".join(name.split()).casefold(), []).append(name)
+    return spelled
+
+
+def _alike(what: str, spelled: dict[str, list[str]], by: str = "capitals or spaces") -> list[str]:
+    alike = [names for names in spelled.values() if len(names) > 1]
+    if not alike:
+        return []
+    more = f" ({len(alike)} {what} are written in several ways)" if len(alike) > 1 else ""
+    told = listed([*map(repr, alike[0])])
+    return [f"The {what} {told} differ in {by} alone; if they are one, write it in one way{more}."]
+
+
+def _decimal_commas(classes: Sequence[Class]) -> list[str]:
+    """A note on classes that are all numbers, as they are written in German."""
+    names = [name for name in classes if isinstance(name, str)]
+    with_comma = [name for name in names if "," in name]
+    if not with_comma or len(names) < len(classes) or not all(map(DECIMAL_COMMA.fullmatch, names)):
+        return []
+    told = first([*map(repr, with_comma)], 3)
+    return [f"The classes {told} are read as text; if they are numbers, write them with a point."]
 
 
 def _joined(classes: Sequence[Class]) -> list[str]:
@@ -71,3 +122,30 @@ def odd_annotators(votes: Votes, what: str, mend: str) -> list[str]:
     odd = votes.annotator_names[~shared & (said.sum(1) > 1)].tolist()
     told = f"No label in the {what} {odd[0]!r} is in another one" if odd else ""
     return [f"{told}; if that is no annotator, {mend}."] if odd else []
+
+
+def odd_majority(votes: Votes, what: str, mend: str) -> list[str]:
+    """A note on an annotator who says what most of the others do on every item that divides them.
+
+    >>> people = [["cat", "cat", "dog"], ["cat", "dog", "dog"], ["dog", "cat", "dog"]] * 5
+    >>> rows = [[*row, max(row, key=row.count)] for row in people]
+    >>> votes = Votes.from_records(items=np.arange(15).repeat(4), annotators=["a", "b", "c", "most"] * 15,
+    ...                            labels=[label for row in rows for label in row])
+    >>> odd_majority(votes, "column", "leave it out")
+    ["The column 'most' always says what most of the others do; if it was computed from them, leave it out."]
+    """
+    if votes.annotators is None or votes.annotator_names is None or votes.multilabel:
+        return []
+    counts, item = votes.counts(), np.repeat(np.arange(votes.n_items), votes.votes_per_item)
+    odd = []
+    for number, name in enumerate(votes.annotator_names.tolist()):
+        own = np.flatnonzero(votes.annotators == number)
+        others, said = counts[item[own]], votes.codes[own]
+        others[np.arange(len(own)), said] -= 1
+        most = others.max(1, initial=0)
+        divided = (most < others.sum(1)) & ((others == most[:, None]).sum(1) == 1)
+        if divided.sum() >= SPLIT and (others[np.arange(len(own)), said] == most)[divided].all():
+            odd.append(name)
+    if len(odd) != 1:  # none, or people who agree
+        return []
+    return [f"The {what} {odd[0]!r} always says what most of the others do; if it was computed from them, {mend}."]

@@ -28,7 +28,7 @@ from dissensus.votes import (
 )
 from dissensus.votes.ask import Ask, refuse_given, refuse_padded
 from dissensus.votes.ignored import kept
-from dissensus.votes.source import Arrays, Document, Folder, Source, Table, TypedTable, open_source
+from dissensus.votes.source import Arrays, Document, Folder, Source, Table, TextTable, TypedTable, open_source, table_of
 from dissensus.votes.table import Class, Votes, check_classes
 
 
@@ -131,6 +131,7 @@ def read_votes(
     if anonymous:
         refuse_given(ask, ["annotator"], "annotators are left out")
     opened = open_source(source, delimiter)
+    opened = _records_as_table(opened, ask, layout)
     if isinstance(opened, Table):
         refuse_padded(opened, ask)
     reader = _choose(opened, ask, layout)
@@ -146,6 +147,15 @@ def read_votes(
         if opened.name not in str(why):
             why.args = (f"{opened.name}: {why.args[0]}",)
         raise
+
+
+def _records_as_table(source: Source, ask: Ask, layout: str | None) -> Source:
+    """A list of flat JSON objects as the table that it is, unless a reader knows the document by its own marks."""
+    if not isinstance(source, Document) or (layout in READERS and Document in READERS[layout].sources):
+        return source
+    if layout is None and any(Document in one.sources and one.fits(source, ask) for one in READERS.values()):
+        return source
+    return table_of(source) or source
 
 
 def _columns(annotators: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -184,6 +194,8 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
         raise InputError(f"{source.name} can be read in two ways, as {told}; say which", give=["layout"])
     if isinstance(source, Folder):
         raise _unknown_folder(source)
+    if isinstance(source, Document) and source.content in ([], {}):
+        raise InputError(f"{source.name} is an empty JSON document: there are no votes in it.")
     if isinstance(source, Document):
         raise InputError(
             f"{source.name} is one JSON document of a shape that is not known here; write one object a line (JSON "
@@ -191,6 +203,8 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
             give=["layout"],
         )
     columns = f" Its columns are {first(source.columns)}." if isinstance(source, Table) else ""
+    if isinstance(source, TextTable) and source.begins_with_a_row():
+        columns += " These are in rows below, too; if they are no names, write a line of names above."
     raise InputError(
         f"{source.name} has no layout of votes that is known here.{columns} If a row is an item and a column an "
         "annotator, name the column of the items; if a row is a vote, name that of the labels as well, and that of the "

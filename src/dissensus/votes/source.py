@@ -123,6 +123,11 @@ class TextTable(Table):
         written = sum(side_by_side(*(partial(written_length, column) for column in columns)))
         return columns if size == len(header) + written + frame.height * frame.width else None
 
+    def begins_with_a_row(self) -> bool:
+        """Whether the first line may be a row, and no names: one of its cells is in its column again."""
+        columns = self.cells(range(len(self.columns)))
+        return any((column.cast(pl.String) == name).any() for name, column in zip(self.columns, columns, strict=True))
+
     def place(self, row: int) -> str:
         rows = self._rows()
         next(rows)
@@ -216,6 +221,25 @@ class Document(Source):
 
     name: str
     content: Any
+
+
+def table_of(document: Document) -> TypedTable | None:
+    """The table that a list of flat objects is, as pandas writes one with ``orient="records"``; None if it is none.
+
+    >>> table_of(Document("votes", [{"item": 1, "label": "no"}, {"item": 2}])).frame.collect().rows()
+    [(1, 'no'), (2, None)]
+    """
+    rows = document.content
+    if not (isinstance(rows, list) and rows and all(isinstance(row, dict) and row for row in rows)):
+        return None
+    if any(isinstance(cell, dict) for row in rows for cell in row.values()):
+        return None
+    names = dict.fromkeys(name for row in rows for name in row)
+    try:
+        columns = [as_column(name, [row.get(name) for row in rows]).alias(name) for name in names]
+    except InputError as why:
+        raise InputError(f"{document.name}: {why}") from None
+    return TypedTable(document.name, pl.DataFrame(columns).lazy())
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from dissensus.base.errors import InputError
 from dissensus.votes.agreement import entropy, krippendorff_alpha, observed_agreement
-from dissensus.votes.nearness import FEWEST, Near, nearness
+from dissensus.votes.nearness import FEWEST, NUMBERS, Near, nearness
 from dissensus.votes.table import Votes
 
 
@@ -87,8 +88,22 @@ def summary(votes: Votes, most: int = 5) -> Summary:
             for i in top
             if spread[i] > 0
         ],
-        nearness=nearness(votes) if single and len(pairs) >= FEWEST and votes.n_classes > 1 else [],
+        nearness=_nearness(votes) if single and len(pairs) >= FEWEST and votes.n_classes > 1 else [],
     )
+
+
+def _nearness(votes: Votes) -> list[Near]:
+    """What some numbers of votes are worth, among them as many as there are on average."""
+    return nearness(votes, sorted({*NUMBERS, about(votes.n_votes / votes.n_items)}))
+
+
+def about(mean: float) -> int:
+    """So many votes on average, as a whole number; halves are not rounded up: what is there is not made more.
+
+    >>> about(2.95), about(1.5), about(0.2)
+    (3, 1, 1)
+    """
+    return max(1, math.ceil(mean - 0.5))
 
 
 def _tied(votes: Votes) -> float:

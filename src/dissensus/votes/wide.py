@@ -14,7 +14,7 @@ from dissensus.votes.ask import ITEM, Ask, find, missing_column, refuse_none, te
 from dissensus.votes.build import from_columns, without_blanks
 from dissensus.votes.ignored import without
 from dissensus.votes.numbers import whole_numbers
-from dissensus.votes.oddities import odd_annotators
+from dissensus.votes.oddities import odd_annotators, odd_majority
 from dissensus.votes.source import Rows, Source, Table, without_blank_lines
 from dissensus.votes.table import Votes
 
@@ -70,7 +70,8 @@ def read(source: Source, ask: Ask) -> Votes:
     if ask.annotators is not None:
         return table
     texts = texts_told(source, item, others, "name all annotators")
-    odd = odd_annotators(table, "column", "leave the column out, or name the annotators")
+    mend = "leave the column out, or name the annotators"
+    odd = [*odd_annotators(table, "column", mend), *odd_majority(table, "column", mend)]
     return replace(table, notes=(*texts, *table.notes, *odd))
 
 
