@@ -65,8 +65,9 @@ def votes_needed() -> str:
         table(("from 2 votes an item", "3 votes", "5 votes", "10 votes", "20 votes"), rows),
         wrapped(
             """Where most items are beyond doubt and few votes stray, as in CIFAR-10H, it guesses too high below ten
-            votes; where all are equally hard, as when people just err, it guesses the majority too low. It is of votes by themselves, as to evaluate models by; how many a model needs, `compare --per-item`
-            tells. All numbers: `benchmarks/results/votes_needed.json`."""
+            votes; where all are equally hard, as when people just err, it guesses the majority too low. It is of votes
+            by themselves, as to evaluate models by; how many a model needs, `compare --per-item` tells. All numbers:
+            `benchmarks/results/votes_needed.json`."""
         ),
     ]
     return "\n\n".join(parts) + "\n"
