@@ -26,6 +26,7 @@ from dissensus.diagnostics.given import as_inputs, as_model, differentiable
 from dissensus.diagnostics.weights import called_with
 from dissensus.evaluation.predict import device_of, evaluating, rows
 from dissensus.metrics.checks import as_whole
+from dissensus.votes import Votes
 
 Array: TypeAlias = Tensor | NDArray[Any]
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # (outputs, targets) -> one number an item
@@ -361,6 +362,8 @@ def _targets(targets: Array, dtype: torch.dtype, items: int, classes: int | None
             "targets must be an array, but a delivery was given: what it gives changes with the epoch, and so would "
             "the loss. Pass the distribution, such as votes.frequencies(), or the labels of one epoch, deliver(epoch)."
         )
+    if isinstance(targets, Votes):
+        raise InputError("targets must be an array, but votes were given. Pass their shares, votes.frequencies().")
     same_length(inputs=range(items), targets=targets)
     if classes is not None:
         array = as_array("targets", targets.detach().cpu() if isinstance(targets, Tensor) else targets)
