@@ -207,3 +207,37 @@ def test_mistakes_are_told(model, tokenizer, items, tmp_path: Path) -> None:
         InputError, match="the model tells 3 classes apart, but the votes have 2; make it with num_labe"
     ):
         VotesTrainer(model, args, train_dataset=items, processing_class=tokenizer, deliver=two).train()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"label_smoothing_factor": 0.1},
+            r"has no effect on what a delivery gives.*LabelSmoothing\(votes, epsilon=...\)",
+        ),
+        ({"train_sampling_strategy": "group_by_length"}, 'would set the order.*"random" or "sequential"'),
+    ],
+)
+def test_arguments_that_would_have_no_effect_are_refused(model, tokenizer, items, tmp_path: Path, options, message):
+    args = arguments(tmp_path, **options)
+    with pytest.raises(InputError, match=message):
+        VotesTrainer(model, args, train_dataset=items, processing_class=tokenizer, deliver=Soft(VOTES))
+
+
+def test_items_are_in_their_order_where_that_is_asked_for(model, tokenizer, items, tmp_path: Path) -> None:
+    args = arguments(tmp_path, train_sampling_strategy="sequential", num_train_epochs=2)
+    deliver = Multipass(VOTES, seed=0)
+    trainer = Seen(model, args, train_dataset=items, processing_class=tokenizer, deliver=deliver)
+    trainer.train()
+    found = torch.cat([labels for _, labels, _ in trainer.batches]).tolist()
+    assert found == [*deliver(0).tolist(), *deliver(1).tolist()]
+
+
+def test_the_train_dataset_of_a_trainer_can_be_predicted_and_evaluated(model, tokenizer, items, tmp_path: Path) -> None:
+    args = arguments(tmp_path)
+    trainer = VotesTrainer(model, args, train_dataset=items, processing_class=tokenizer, deliver=Soft(VOTES))
+    found = trainer.predict(trainer.train_dataset)
+    np.testing.assert_array_equal(found.label_ids, [2] * N)  # the labels that the items have of their own
+    np.testing.assert_array_equal(found.predictions, trainer.predict(items).predictions)
+    assert trainer.evaluate(trainer.train_dataset)["eval_loss"] == trainer.evaluate(items)["eval_loss"]

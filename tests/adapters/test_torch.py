@@ -150,6 +150,20 @@ def test_the_label_of_a_labelled_data_set_is_taken_away():
     assert WithoutLabel(Subset(labelled, [3])).__getitems__([0])[0][0].item() == 3
 
 
+@pytest.mark.parametrize(("item", "kind"), [({"x": 1, "labels": 2}, "dict"), (torch.zeros(3), "Tensor")])
+def test_only_tuples_have_a_last_entry_to_take_away(item, kind):
+    message = f"takes the last entry of a tuple away, but an item is of type {kind}"
+    with pytest.raises(InputError, match=message):
+        WithoutLabel([item])[0]
+    with pytest.raises(InputError, match=message):
+        WithoutLabel([item]).__getitems__([0])
+
+
+def test_a_stream_has_no_positions():
+    with pytest.raises(InputError, match="a data set whose items have positions: one with a length, but generator has"):
+        VotesDataset((x for x in range(N)), DELIVERIES["soft"](VOTES))
+
+
 def test_mappings_get_their_labels_by_name():
     dataset = [{"input_ids": torch.tensor([i]), "labels": torch.tensor(-1)} for i in range(N)]
     batch = next(iter(DataLoader(VotesDataset(dataset, Soft(VOTES)), N, sampler=EpochSampler(range(N)))))

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+import torch
 
-from dissensus.base.arrays import as_counts, as_labels, as_matrix, as_simplex, same_length
+from dissensus.base.arrays import as_array, as_counts, as_labels, as_matrix, as_simplex, same_length
 from dissensus.base.errors import InputError
 
 
@@ -45,6 +46,27 @@ def test_no_items_are_a_simplex_too():
 def test_what_is_no_simplex_is_named(value, message):
     with pytest.raises(InputError, match="probs .*" + message):
         as_simplex("probs", value)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "why"),
+    [
+        (torch.ones(2, 2, requires_grad=True), "requires grad"),
+        (torch.ones(2, 2, dtype=torch.bfloat16), "BFloat16"),
+        (torch.ones(2, 2, device="meta"), "meta device"),  # stands for a GPU's
+    ],
+)
+def test_a_tensor_that_numpy_cannot_read_is_told_how_to_come(tensor, why):
+    with pytest.raises(
+        InputError, match=rf"probs cannot be read as an array \(.*{why}.*pass tensor.detach\(\).cpu\(\)"
+    ):
+        as_matrix("probs", tensor)
+    np.testing.assert_array_equal(as_matrix("probs", torch.ones(2, 2).tolist()), np.ones((2, 2)))
+
+
+def test_rows_of_different_lengths_are_no_array():
+    with pytest.raises(InputError, match="index must be an array, but its rows have different lengths"):
+        as_array("index", [[1], [1, 2]])
 
 
 def test_a_matrix_keeps_its_dtype():

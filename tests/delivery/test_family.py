@@ -162,6 +162,7 @@ def test_what_is_steady_is_steady_and_cannot_be_held(name, votes):
         (lambda d: d(0, [0.5]), "whole numbers.*float64"),
         (lambda d: d(0, ["a"]), "whole numbers"),
         (lambda d: d(0, 3), "one-dimensional.*pass \\[i\\]"),
+        (lambda d: d(0, [[0], [1, 2]]), "index must be an array"),
         (lambda d: d(0, [[0]]), r"one-dimensional, but its shape is \(1, 1\)"),
         (lambda d: d(0, [True, False]), "a mask needs one entry for each"),
     ],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from dissensus import Soft, Votes
 
@@ -15,8 +16,9 @@ def test_it_delivers_the_probabilities_as_they_are():
     np.testing.assert_array_equal(Soft(p)(0), p.astype(np.float32))
 
 
-def test_many_cells_go_block_by_block():
-    counts = np.random.default_rng(0).integers(0, 3, (2500, 1000))
+@pytest.mark.parametrize(("n_items", "n_classes"), [(2500, 1000), (20_000, 4)])  # the second in two blocks
+def test_it_divides_the_counts_by_their_sum_to_the_last_bit(n_items, n_classes):
+    counts = np.random.default_rng(0).integers(0, 3, (n_items, n_classes))
     counts[:, 0] += 1
     np.testing.assert_array_equal(
         Soft(Votes.from_counts(counts))(0), (counts / counts.sum(1, keepdims=True)).astype(np.float32)

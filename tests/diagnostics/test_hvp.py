@@ -242,6 +242,8 @@ def test_a_sampling_delivery_is_no_target():
     votes = Votes.from_counts(np.full((12, 3), 4), classes=["a", "b", "c"])
     with pytest.raises(InputError, match=r"a delivery was given: what it gives changes with the epoch.*frequencies"):
         Hessian(nn.Linear(2, 3), torch.randn(12, 2), DELIVERIES["sls"](votes, seed=0))
+    with pytest.raises(InputError, match=r"votes were given. Pass their shares, votes.frequencies\(\)"):
+        Hessian(nn.Linear(2, 3), torch.randn(12, 2), votes)
 
 
 @pytest.mark.parametrize(

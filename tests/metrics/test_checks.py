@@ -4,6 +4,7 @@ import pytest
 from dissensus import metrics
 from dissensus.base.errors import InputError
 from dissensus.metrics import METRICS
+from dissensus.votes import Votes
 
 GOOD = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
 LABELS = np.array([0, 2])
@@ -37,6 +38,14 @@ def test_rows_must_sum_to_one(name):
 def test_per_class_shares_are_refused_with_the_reason(name):
     with pytest.raises(InputError, match=r"human must .* row 1 sums to 1.9 .* simplex metrics need one class a vote"):
         score(name, GOOD, human=[[0.5, 0.3, 0.2], [1.0, 0.1, 0.8]])
+
+
+@pytest.mark.parametrize("name", AGAINST_HUMAN)
+def test_votes_in_the_place_of_their_shares_are_told(name):
+    with pytest.raises(
+        InputError, match=r"human must be an array, but votes were given. Pass .* votes.frequencies\(\)"
+    ):
+        score(name, GOOD, human=Votes.from_counts([[1, 2, 3], [3, 2, 1]]))
 
 
 def test_logits_are_not_taken_for_per_class_shares():

@@ -42,6 +42,7 @@ def test_one_test_is_left_alone_and_none_gives_none():
         ([0.1, 1.2], "must lie in 0 to 1, but number 1 is 1.2"),
         ([-0.1], "number 0 is -0.1"),
         ([0.1, np.nan], "number 1 is nan"),
+        (["a"], "must be a list of numbers"),
         ([[0.1]], r"its shape is \(1, 1\)"),
     ],
 )

@@ -2,6 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as reference
@@ -121,6 +122,7 @@ def test_false_alarms_stay_below_the_level():
         ([1, np.nan], [1, 2], r"a must be finite, but seed 1 has nan. If that run diverged"),
         ([1, 2], ["a", "b"], "b must hold numbers"),
         ([[1.0, 2.0], [3.0]], [1, 2], "a must hold numbers, one row a seed, all rows equally long"),
+        (torch.ones(2, requires_grad=True), [1, 2], r"a must hold numbers.*Use tensor.detach\(\)"),
         ([[1.0]], [[1.0]], r"a must have the shape \(seeds,\), but its shape is \(1, 1\)"),
     ],
 )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus.targets.counting import counts_at, in_blocks
+from dissensus.targets.counting import counts_at, in_blocks, tally_at
 from dissensus.votes import Votes
 
 
@@ -25,6 +25,27 @@ def test_rows_are_those_of_the_whole_table(votes):
 
 def test_no_rows_are_no_rows(votes):
     assert counts_at(votes, np.empty(0, np.int64)).shape == (0, votes.n_classes)
+
+
+@pytest.mark.parametrize("n_items", [0, 3, 100])
+def test_a_tally_is_the_rows_without_their_zeros(votes, n_items):
+    at = np.random.default_rng(1).integers(0, votes.n_items, n_items)
+    rows = votes.counts()[at].reshape(-1)
+    cells, times = tally_at(votes, at)
+    np.testing.assert_array_equal(cells, np.flatnonzero(rows))
+    np.testing.assert_array_equal(times, rows[cells])
+
+
+@pytest.mark.parametrize("n_classes", [2, 300])  # more votes than cells, and fewer
+def test_a_tally_is_the_same_however_many_classes_there_are(n_classes):
+    counts = np.zeros((60, n_classes), int)
+    counts[:, [0, -1]] = np.random.default_rng(0).integers(0, 9, (60, 2))
+    cells, times = tally_at(Votes.from_counts(counts), np.arange(60))
+    rebuilt = np.zeros(counts.size, int)
+    rebuilt[cells] = times
+    np.testing.assert_array_equal(rebuilt.reshape(counts.shape), counts)
+    assert (np.diff(cells) > 0).all()
+    assert (times > 0).all()
 
 
 @pytest.mark.parametrize(("n_items", "n_classes"), [(0, 3), (1, 1), (3_000_000, 2), (5000, 1000), (3, 1 << 22)])

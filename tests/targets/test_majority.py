@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -7,6 +9,8 @@ from scipy.stats import binom
 from dissensus import InputError, Votes
 from dissensus.targets import majority
 from dissensus.targets.majority import largest
+
+ALL: Any = range(10**9)  # so many classes that nobody could hold a row of each
 
 
 def test_the_class_with_most_votes_wins():
@@ -30,9 +34,17 @@ def test_a_tie_is_broken_by_the_seed_and_the_position_of_the_item_alone():
 
 
 def test_many_items_go_block_by_block_to_the_same_labels():
-    votes = Votes.from_counts(np.ones((2500, 1000), int))  # three blocks, all tied
-    at = np.arange(2500)
-    np.testing.assert_array_equal(majority(votes, seed=1), largest(votes.counts(), 1, at))
+    counts = np.random.default_rng(0).integers(0, 3, (20_000, 8))  # two blocks, many tied
+    counts[:, 0] += 1
+    by_the_rows = largest(counts, 1, np.arange(len(counts)))
+    np.testing.assert_array_equal(majority(Votes.from_counts(counts), seed=1), by_the_rows)
+
+
+def test_many_classes_cost_no_more_than_their_votes():
+    codes = np.random.default_rng(0).integers(0, 10**9, (50_000, 5)).astype(np.uint32)
+    votes = Votes(codes=codes.ravel(), offsets=np.arange(0, codes.size + 1, 5), items=np.arange(50_000), classes=ALL)
+    labels = majority(votes)  # in rows of counts these would be 400 TB
+    assert (labels[:, None] == codes).any(1).all()
 
 
 def test_several_labels_a_vote_need_more_than_half():

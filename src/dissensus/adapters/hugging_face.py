@@ -50,7 +50,7 @@ class DeliversVotes:
     """For a Trainer of your own: ``class Mine(DeliversVotes, MyTrainer)``, and then ``Mine(..., deliver=deliver)``.
 
     Batches come in the order of ``data_seed``, or else ``seed``, of the training arguments. No delivery knows of it, so
-    all deliveries of a seed see the same batches.
+    all deliveries of a seed see the same batches. With ``train_sampling_strategy="sequential"`` they are not shuffled.
     """
 
     def __init__(self, *arguments: Any, deliver: Delivery | None = None, **options: Any) -> None:
@@ -65,21 +65,46 @@ class DeliversVotes:
         loss = VotesLoss(deliver.multilabel, deliver.n_classes)
         super().__init__(*arguments, **options, compute_loss_func=loss)  # type: ignore[call-arg]
         trainer: Any = self
+        refuse_unheeded(trainer.args)
         trainer.train_dataset = Unlabelled(trainer.train_dataset, deliver.n_items)
         trainer.data_collator = LabelsWithBatch(trainer.data_collator, deliver)
 
     def _get_train_sampler(self, *_: Any) -> EpochSampler:
         trainer: Any = self
+        items = len(trainer.train_dataset)
+        if _strategy(trainer.args) == "sequential":
+            return EpochSampler(range(items))
         seeds = trainer.args.data_seed, trainer.args.seed
-        return EpochSampler(Shuffled(len(trainer.train_dataset), next(seed for seed in seeds if seed is not None)))
+        return EpochSampler(Shuffled(items, next(seed for seed in seeds if seed is not None)))
 
 
 class VotesTrainer(DeliversVotes, Trainer):
     """The Trainer of Hugging Face, trained on what a delivery gives in each epoch."""
 
 
+def refuse_unheeded(args: Any) -> None:
+    """An error for training arguments that would have no effect: what is asked for is never left out without a word."""
+    if args.label_smoothing_factor:
+        raise InputError(
+            f"label_smoothing_factor={args.label_smoothing_factor} has no effect on what a delivery gives. Leave it at "
+            "0; majority labels that are smoothed are a delivery of their own, LabelSmoothing(votes, epsilon=...)."
+        )
+    if (strategy := _strategy(args)) not in ("random", "sequential"):
+        raise InputError(
+            f"train_sampling_strategy={strategy!r} would set the order of batches, which VotesTrainer does, so that "
+            'all deliveries of a seed see the same ones. Give "random" or "sequential".'
+        )
+
+
+def _strategy(args: Any) -> str:
+    return getattr(args, "train_sampling_strategy", "random")  # early 5.x has none
+
+
 class Unlabelled(data.Dataset):
-    """The items of a data set of mappings, asked for by (epoch, index), with :class:`Asked` in place of a label."""
+    """The items of a data set of mappings, asked for by (epoch, index), with :class:`Asked` in place of a label.
+
+    Asked for by an index alone, as ``trainer.predict(trainer.train_dataset)`` does, an item is what it was.
+    """
 
     def __init__(self, dataset: Items | None, n_items: int) -> None:
         if dataset is None or not hasattr(dataset, "__len__"):
@@ -91,7 +116,9 @@ class Unlabelled(data.Dataset):
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def __getitem__(self, pair: tuple[int, int]) -> Batch:
+    def __getitem__(self, pair: tuple[int, int] | int) -> Any:
+        if not isinstance(pair, Sequence):
+            return self.dataset[pair]
         epoch, index = pair
         item = self.dataset[index]
         if not isinstance(item, Mapping):

@@ -81,6 +81,11 @@ class VotesDataset(data.Dataset):
 
     def __init__(self, dataset: Items, deliver: Delivery) -> None:
         refuse_votes(deliver)
+        if not hasattr(dataset, "__len__"):
+            raise InputError(
+                "a delivery needs a data set whose items have positions: one with a length, but "
+                f"{type(dataset).__name__} has none."
+            )
         if len(dataset) != deliver.n_items:
             raise InputError(f"the data set has {len(dataset)} items, but the delivery has {deliver.n_items}.")
         self.dataset, self.deliver = dataset, deliver
@@ -115,10 +120,10 @@ class WithoutLabel(data.Dataset):
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Any:
-        return self.dataset[index][:-1]
+        return _without_last(self.dataset[index])
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
-        return [item[:-1] for item in _batch(self.dataset, indices)]
+        return [_without_last(item) for item in _batch(self.dataset, indices)]
 
 
 class EpochSampler(data.Sampler):
@@ -183,6 +188,15 @@ def _epoch_and_index(pair: Any) -> tuple[int, int]:
             "inside: sampler=EpochSampler(yours)."
         )
     return pair[0], pair[1]
+
+
+def _without_last(item: Any) -> Any:
+    if not isinstance(item, (tuple, list)):
+        raise InputError(
+            f"WithoutLabel takes the last entry of a tuple away, but an item is of type {type(item).__name__}. "
+            "VotesDataset takes it as it is: a mapping's own labels give way to those of the delivery."
+        )
+    return item[:-1]
 
 
 def _batch(dataset: Items, indices: Sequence[int]) -> Sequence[Any]:

@@ -35,12 +35,22 @@ UNREADABLE = (  # what np.load raises of a damaged npy or npz
 )
 
 
+def as_array(name: str, value: Any, meant: str = "an array") -> NDArray[Any]:
+    """``value`` as an array. A tensor that NumPy cannot see into is told how to come: never by a traceback of torch."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise InputError(f"{name} must be {meant}, but its rows have different lengths.") from None
+    except (TypeError, RuntimeError) as why:  # torch: on another device, with a gradient, in bfloat16
+        raise InputError(
+            f"{name} cannot be read as an array ({why}). Of a tensor pass tensor.detach().cpu(), and .float() where it "
+            "is in bfloat16."
+        ) from None
+
+
 def as_matrix(name: str, value: ArrayLike) -> NDArray[Any]:
     """``value`` as a two-dimensional array of numbers."""
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise InputError(f"{name} must be a matrix (items, classes), but its rows have different lengths.") from None
+    array = as_array(name, value, "a matrix (items, classes)")
     if array.dtype == object or array.dtype.kind not in "biuf":
         raise InputError(f"{name} must hold numbers, but its dtype is {array.dtype}.")
     if array.ndim != 2:
@@ -100,7 +110,7 @@ def as_counts(name: str, value: ArrayLike) -> NDArray[np.int64]:
 
 def as_labels(name: str, value: ArrayLike, classes: int) -> Labels:
     """``value`` as class indices below ``classes``."""
-    array = np.asarray(value)
+    array = as_array(name, value)
     if array.ndim != 1:
         raise InputError(f"{name} must have the shape (items,), but its shape is {array.shape}.")
     if array.dtype.kind not in "iu" and array.size:

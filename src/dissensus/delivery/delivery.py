@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dissensus.base.arrays import as_array
 from dissensus.base.errors import InputError
 from dissensus.delivery.source import At, Source, as_source
 from dissensus.votes import Votes
@@ -74,7 +75,7 @@ class Delivery(ABC):
             return self.n_items
         if isinstance(index, slice):
             return np.arange(*index.indices(self.n_items))
-        at = np.asarray(index)
+        at = as_array("index", index)
         if at.ndim != 1:
             raise InputError(f"index must be one-dimensional, but its shape is {at.shape}. For one item pass [i].")
         if at.size == 0:

@@ -17,7 +17,7 @@ from dissensus.base.arrays import as_simplex
 from dissensus.base.errors import InputError
 from dissensus.base.streams import bits
 from dissensus.targets import majority
-from dissensus.targets.counting import counts_at, in_blocks
+from dissensus.targets.counting import in_blocks, tally_at
 from dissensus.targets.majority import largest
 from dissensus.votes import Votes
 
@@ -65,11 +65,12 @@ class FromVotes:
 
     def _shares(self, at: At) -> NDArray[np.float32]:
         positions = np.arange(at) if isinstance(at, int) else at
-        rows = np.empty((len(positions), self.n_classes), np.float32)
-        for block in in_blocks(*rows.shape):
-            here = positions[block]
+        rows = np.zeros((len(positions), self.n_classes), np.float32)
+        for low in range(0, len(positions), _BLOCK):
+            here = positions[low : low + _BLOCK]
             sizes = self._votes.offsets[here + 1] - self._votes.offsets[here]
-            rows[block] = counts_at(self._votes, here) / sizes[:, None]
+            cells, times = tally_at(self._votes, here)
+            rows[low : low + _BLOCK].reshape(-1)[cells] = times / sizes[cells // self.n_classes]
         return rows
 
     def _blocks(self, at: At) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from dissensus.base.arrays import as_labels, as_simplex, same_length
+from dissensus.base.arrays import as_array, as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
 from dissensus.diagnostics.given import as_inputs, as_model
 from dissensus.diagnostics.weights import same_weights
@@ -116,7 +116,7 @@ def _along(
     points, chunk = as_whole("points", points, least=3), as_whole("chunk", chunk, least=1)  # the ends, and one between
     model_a, model_b = as_model(model_a), as_model(model_b)
     inputs = as_inputs(model_a, inputs)
-    targets = targets.cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
+    targets = as_array("targets", targets.detach().cpu() if isinstance(targets, Tensor) else targets)
     same_length(inputs=inputs, targets=targets)
     same_weights(model_a, model_b)
     between = copy.deepcopy(model_a)

@@ -32,6 +32,8 @@ from torch.func import functional_call, grad, jvp
 from torch.nn import functional as F
 from torch.nn.utils.parametrize import is_parametrized
 
+from dissensus.diagnostics.weights import called_with
+
 Parameters: TypeAlias = dict[str, Tensor]
 Total: TypeAlias = Callable[[Tensor], Tensor]  # outputs -> the sum of the losses
 Moving: TypeAlias = tuple[Tensor, Tensor | None]  # a value, and its derivative along the line if it has one
@@ -153,7 +155,7 @@ class Point:
         with forward_ad.dual_level():
             duals = {name: forward_ad.make_dual(value, along[name]) for name, value in self.parameters.items()}
             with _changed(self.affines, change):
-                outputs, moving = forward_ad.unpack_dual(functional_call(self.model, duals, (self.x,)))
+                outputs, moving = forward_ad.unpack_dual(called_with(self.model, duals, self.x))
         if moving is not None:
             rows.append(_by_row(jvp(grad(self.total), (outputs,), (moving,))[1] * moving))
         if not rows and not others:
@@ -183,7 +185,7 @@ def _places_within(model: nn.Module, affines: Affines, parameters: Parameters, x
         return handed[-1]
 
     with _changed(affines, lambda module: module.register_forward_hook(note).remove), torch.enable_grad():
-        loss = total(functional_call(model, parameters, (x,)))
+        loss = total(called_with(model, parameters, x))
         written = [value._version > 0 for value in handed]
         handed.clear()  # before the backward pass, which takes most memory
         gradients = torch.autograd.grad(loss, outputs, materialize_grads=True)

@@ -13,18 +13,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.func import functional_call, grad, jvp, vmap
+from torch.func import grad, jvp, vmap
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from dissensus.base.arrays import as_labels, as_simplex, same_length
+from dissensus.base.arrays import as_array, as_labels, as_simplex, same_length
 from dissensus.base.errors import InputError
 from dissensus.diagnostics.determinism import refuse_batch_statistics, refuse_random
 from dissensus.diagnostics.directions import normals
 from dissensus.diagnostics.forms import Form, NotPlain, Parameters, Point
 from dissensus.diagnostics.given import as_inputs, as_model, differentiable
+from dissensus.diagnostics.weights import called_with
 from dissensus.evaluation.predict import device_of, evaluating, rows
 from dissensus.metrics.checks import as_whole
+from dissensus.votes import Votes
 
 Array: TypeAlias = Tensor | NDArray[Any]
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # (outputs, targets) -> one number an item
@@ -287,7 +289,7 @@ class Hessian:
         }
 
     def _total(self, parameters: Parameters, x: Tensor, y: Tensor) -> Tensor:
-        return self._loss(functional_call(self.model, parameters, (x,)), y).sum()
+        return self._loss(called_with(self.model, parameters, x), y).sum()
 
     def _chunks(self, items: int) -> Iterator[tuple[Tensor, Tensor]]:
         for x, y in zip(self.inputs.split(items), self.targets.split(items), strict=True):
@@ -360,9 +362,11 @@ def _targets(targets: Array, dtype: torch.dtype, items: int, classes: int | None
             "targets must be an array, but a delivery was given: what it gives changes with the epoch, and so would "
             "the loss. Pass the distribution, such as votes.frequencies(), or the labels of one epoch, deliver(epoch)."
         )
+    if isinstance(targets, Votes):
+        raise InputError("targets must be an array, but votes were given. Pass their shares, votes.frequencies().")
     same_length(inputs=range(items), targets=targets)
     if classes is not None:
-        array = targets.detach().cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
+        array = as_array("targets", targets.detach().cpu() if isinstance(targets, Tensor) else targets)
         if array.ndim == 1:
             return torch.from_numpy(as_labels("targets", array, classes))
         targets = as_simplex("targets", array)

@@ -7,12 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dissensus.base.arrays import SUM_TOLERANCE, Labels, as_labels, as_matrix, as_simplex, same_length
 from dissensus.base.errors import InputError
+from dissensus.votes import Votes
 
 Matrix = NDArray[np.float64]
 
 
 def as_rows(name: str, value: ArrayLike) -> Matrix:
     """``value`` as rows of a simplex, at least one, with a word on multi-label votes where they may be the reason."""
+    _refuse_votes(name, value)
     try:
         rows = as_simplex(name, value)
     except InputError as error:
@@ -27,6 +29,7 @@ def as_rows(name: str, value: ArrayLike) -> Matrix:
 
 def as_shares(name: str, value: ArrayLike) -> Matrix:
     """``value`` as per-class shares in [0, 1] whose rows need not sum to 1."""
+    _refuse_votes(name, value)
     shares = _not_empty(name, as_matrix(name, value).astype(np.float64))
     bad = ~((shares >= 0) & (shares <= 1 + SUM_TOLERANCE))
     if bad.any():
@@ -76,6 +79,11 @@ def as_whole(name: str, value: int, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(f"{name} must be a whole number of at least {least}, but it is {value!r}.")
     return int(value)
+
+
+def _refuse_votes(name: str, value: object) -> None:
+    if isinstance(value, Votes):
+        raise InputError(f"{name} must be an array, but votes were given. Pass their shares, votes.frequencies().")
 
 
 def _not_empty(name: str, array: Matrix) -> Matrix:

@@ -20,7 +20,10 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    p = np.asarray(p_values, np.float64)
+    try:
+        p = np.asarray(p_values, np.float64)
+    except (TypeError, ValueError, RuntimeError) as why:
+        raise InputError(f"p_values must be a list of numbers ({why}).") from None
     if p.ndim != 1:
         raise InputError(f"p_values must be a list of numbers, but its shape is {p.shape}.")
     wrong = ~((p >= 0) & (p <= 1))

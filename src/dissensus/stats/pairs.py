@@ -18,7 +18,7 @@ def as_scores(name: str, value: ArrayLike, dimensions: tuple[int, ...] = (1,)) -
     """``value`` as finite float64 scores, at least one."""
     try:
         array = np.asarray(value, np.float64)
-    except (TypeError, ValueError) as why:
+    except (TypeError, ValueError, RuntimeError) as why:
         raise InputError(f"{name} must hold numbers, one row a seed, all rows equally long ({why}).") from None
     if array.ndim not in dimensions:
         shapes = " or ".join(("(seeds,)", "(seeds, items)")[d - 1] for d in dimensions)

@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.streams import uniform
-from dissensus.targets.counting import counts_at, in_blocks
+from dissensus.targets.counting import counts_at, in_blocks, tally_at
 from dissensus.votes import Votes
+from dissensus.votes.table import offsets_of
+
+_BLOCK = 1 << 14  # items at a time
 
 
 def majority(votes: Votes, seed: int = 0) -> NDArray[np.int64]:
@@ -22,15 +25,17 @@ def majority(votes: Votes, seed: int = 0) -> NDArray[np.int64]:
     (array([1, 1, 1, 1, 0, 0, 0, 0]), array([1, 1, 0, 1, 0, 1, 1, 1]))
     """
     votes.refuse_items_without_votes()
-    shape = (votes.n_items, votes.n_classes) if votes.multilabel else (votes.n_items,)
-    out = np.empty(shape, np.int64)
-    for block in in_blocks(votes.n_items, votes.n_classes):
-        at = np.arange(block.start, block.stop)
-        counts = counts_at(votes, at)
-        if votes.multilabel:
-            out[block] = _more_than_half(counts, votes.offsets[at + 1] - votes.offsets[at], seed, at)
-        else:
-            out[block] = largest(counts, seed, at)
+    if votes.multilabel:
+        return _more_than_half(votes, seed)
+    out = np.empty(votes.n_items, np.int64)
+    for low in range(0, votes.n_items, _BLOCK):
+        at = np.arange(low, min(low + _BLOCK, votes.n_items))
+        cells, times = tally_at(votes, at)
+        item, named = np.divmod(cells, votes.n_classes)
+        tied = times == np.maximum.reduceat(times, np.flatnonzero(np.diff(item, prepend=-1)))[item]
+        several = np.bincount(item[tied])  # classes that share the most votes, 1 or more
+        drawn = (uniform(seed, "majority", at=at) * several).astype(np.int64)
+        out[at] = named[tied][offsets_of(several)[:-1] + drawn]
     return out
 
 
@@ -49,11 +54,12 @@ def largest(scores: NDArray[np.generic], seed: int, at: NDArray[np.int64]) -> ND
     return best
 
 
-def _more_than_half(
-    counts: NDArray[np.int64], per_item: NDArray[np.int64], seed: int, at: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    n_classes = counts.shape[1]
-    cells = at[:, None] * n_classes + np.arange(n_classes)
-    coin = uniform(seed, "majority", at=cells).reshape(cells.shape) < 0.5
-    twice = 2 * counts
-    return (twice > per_item[:, None]) | ((twice == per_item[:, None]) & coin)
+def _more_than_half(votes: Votes, seed: int) -> NDArray[np.int64]:
+    out, per_item = np.empty((votes.n_items, votes.n_classes), np.int64), votes.votes_per_item[:, None]
+    for block in in_blocks(*out.shape):
+        at = np.arange(block.start, block.stop)
+        twice = 2 * counts_at(votes, at)
+        cells = at[:, None] * votes.n_classes + np.arange(votes.n_classes)
+        coin = uniform(seed, "majority", at=cells).reshape(cells.shape) < 0.5
+        out[block] = (twice > per_item[block]) | ((twice == per_item[block]) & coin)
+    return out

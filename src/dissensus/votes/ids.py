@@ -23,7 +23,7 @@ def as_ids(name: str, value: Any) -> Ids:
     dissensus.base.errors.InputError: items must be all whole numbers or all text, but position 0 is 'a' and position
     1 is 5. Turn them into one kind, e.g. with str().
     """
-    array = value if isinstance(value, np.ndarray) else _from_list(name, list(value))
+    array = value if isinstance(value, np.ndarray) else _from_list(name, _listed(name, value))
     if array.dtype.kind in "OT":
         array = _from_list(name, array.tolist())
     if array.ndim != 1:
@@ -35,6 +35,14 @@ def as_ids(name: str, value: Any) -> Ids:
     if array.size == 0:
         return array.astype(np.int64)
     raise InputError(f"{name} must be whole numbers or text, but {array[0]!r} at position 0 is neither.")
+
+
+def _listed(name: str, value: Any) -> list[Any]:
+    """The values of a column as Python's own, those of a tensor, too."""
+    values = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name} must be a list of ids, but it is {value!r}.")
+    return list(values)
 
 
 def _from_list(name: str, values: list[Any]) -> NDArray[Any]:

@@ -153,14 +153,7 @@ class Votes:
 
     def counts(self) -> NDArray[np.int64]:
         """(items, classes): how many votes name the class."""
-        cells = np.repeat(np.arange(self.n_items) * self.n_classes, self.votes_per_item)
-        named: NDArray[Any] = self.codes
-        if self.label_sets is not None:
-            member = np.nonzero(self.label_sets)[1]
-            size = self.label_sets.sum(1)
-            named = member[ranges(offsets_of(size)[self.codes], size[self.codes])]
-            cells = np.repeat(cells, size[self.codes])
-        np.add(cells, named, out=cells, casting="unsafe")
+        cells = cells_of(self.codes, self.votes_per_item, self.n_classes, self.label_sets)
         return np.bincount(cells, minlength=self.n_items * self.n_classes).reshape(self.n_items, self.n_classes)
 
     def frequencies(self) -> NDArray[np.float64]:
@@ -535,6 +528,24 @@ def ranges(starts: NDArray[Any], sizes: NDArray[Any]) -> NDArray[np.int64]:
     at = np.repeat(starts - offsets[:-1], sizes)
     at += np.arange(offsets[-1])
     return at
+
+
+def cells_of(
+    codes: NDArray[Any], per_item: NDArray[np.int64], n_classes: int, label_sets: NDArray[np.bool_] | None
+) -> NDArray[np.int64]:
+    """Where votes count in a matrix (items, classes), read row by row: a cell for every class that a vote names.
+
+    >>> cells_of(np.array([2, 1, 1]), np.array([1, 2]), n_classes=3, label_sets=None)
+    array([2, 4, 4])
+    """
+    cells = np.repeat(np.arange(len(per_item)) * n_classes, per_item)
+    if label_sets is not None:
+        member = np.nonzero(label_sets)[1]
+        size = label_sets.sum(1)
+        cells = np.repeat(cells, size[codes])
+        codes = member[ranges(offsets_of(size)[codes], size[codes])]
+    np.add(cells, codes, out=cells, casting="unsafe")
+    return cells
 
 
 def first_appearance(codes: NDArray[Any], size: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
