@@ -65,7 +65,7 @@ def reopened(run: StoredRun, data: Dataset) -> Subject:
 
     plan = Plan.from_dict(run.plan)
     refuse_other_meaning(plan, data)
-    encoder = (run.about.get("source") or {}).get("encoder")
+    encoder = run.source.get("encoder")
     data = seen(plan.model, data, encoder)
     split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
     model = factory(plan.model, data, encoder)().to(device())
@@ -98,7 +98,7 @@ def _opener(runs: Sequence[StoredRun]) -> Callable[[str], Subject | None]:
         run = by_name[name]
         if not run.has_weights:
             return None
-        source = run.about.get("source") or {"name": run.plan["data"]["name"]}
+        source = run.source
         key = canonical_json(source)
         sources[key] = source
         try:
