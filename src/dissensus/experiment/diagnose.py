@@ -15,7 +15,7 @@ from dissensus.base.errors import InputError
 from dissensus.datasets import Dataset
 from dissensus.experiment.machine import device
 from dissensus.experiment.pairs import across_seeds, against_soft, between_models
-from dissensus.experiment.parts import parts, reference_labels
+from dissensus.experiment.parts import parts
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.run import refuse_other_meaning
 from dissensus.experiment.seen import factory, seen
@@ -61,6 +61,7 @@ def _keep(run: StoredRun, found: Sequence[Diagnosis]) -> None:
 
 def reopened(run: StoredRun, data: Dataset) -> Subject:
     """The model of a run that kept its weights, those of the best epoch, with the items of the run."""
+    from dissensus.evaluation.predict import device_of
     from dissensus.training.inputs import checked, prepare_by
 
     plan = Plan.from_dict(run.plan)
@@ -70,11 +71,8 @@ def reopened(run: StoredRun, data: Dataset) -> Subject:
     split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
     model = factory(plan.model, data, encoder)().to(device())
     load_weights(model, run)
-    train = data.array[split.train]
-    prepare = prepare_by(plan.recipe.as_recipe(), checked("inputs", train)).to(next(model.parameters()).device)
-    human = data.votes.take(split.evaluation).frequencies()
-    labels = reference_labels(data)[split.evaluation]
-    return Subject(model.eval(), prepare, data.array[split.evaluation], human, train, labels)
+    prepare = prepare_by(plan.recipe.as_recipe(), checked("inputs", data.array[split.train]))
+    return Subject.of(model, prepare.to(device_of(model)), data, split)
 
 
 def _whence(source: Mapping[str, object]) -> str:
