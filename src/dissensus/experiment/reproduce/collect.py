@@ -61,7 +61,7 @@ def about(cell: Cell, run: StoredRun) -> dict[str, Any]:
     ``given`` is how many votes an item had, where its protocol gives so few as all.
     """
     told, packages = run.about, run.about.get("packages", {})
-    training, looking, _ = took(run)
+    spent = took(run)
     found = {
         "data": run.plan["data"]["name"],
         "model": model_told(run.plan["model"]),
@@ -70,7 +70,7 @@ def about(cell: Cell, run: StoredRun) -> dict[str, Any]:
         "torch": packages.get("torch"),
         "device": told.get("device"),
         "precision": run.plan["recipe"].get("precision"),
-        "seconds": round(training / told.get("width", 1) + looking, 3),
+        "seconds": round(spent.share + spent.looking, 3),
         "given": run.plan["votes"] if run.plan["votes"] != cell.votes else None,
         "diverged": run.diverged,
     }

@@ -145,10 +145,11 @@ def times(standing: Standing, store: RunStore, measured: Path = MEASURED) -> Tim
             run = store.read(name)
             if run.diverged is not None:
                 continue  # its time is that of a part of its epochs
-            training, looking, epochs = took(run)
-            if kind_of(run.plan) in kinds and epochs > 0:
-                training *= run.plan["recipe"]["epochs"] / epochs / run.about.get("width", 1)  # of all, and its share
-                by_device.setdefault(run.about["device"], []).append((training, looking, standing.looks.get(name)))
+            spent = took(run)
+            if kind_of(run.plan) in kinds and spent.epochs > 0:
+                whole = spent.share * run.plan["recipe"]["epochs"] / spent.epochs
+                one = whole, spent.looking, standing.looks.get(name)
+                by_device.setdefault(run.about["device"], []).append(one)
         except (StoreError, KeyError):
             continue  # damaged, or made by something else
     if not by_device:
