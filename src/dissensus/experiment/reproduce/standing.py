@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
 
@@ -37,6 +37,10 @@ class Standing:
     @property
     def left(self) -> list[Cell]:
         return [cell for cell in self.plans if cell not in self.done]
+
+    def joined(self, other: Standing) -> Standing:
+        """Of both, which are about different runs."""
+        return Standing(*(getattr(self, field.name) | getattr(other, field.name) for field in fields(Standing)))
 
 
 def standing(
