@@ -19,12 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.experiment.papers.experiments import Cell, Votes
-from dissensus.records import Diagnosis, Slice
+from dissensus.records import Diagnosis, Slice, Weights
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers.paper import Paper
 
-Checkpoint = Literal["best", "last", ""]  # none where the whole run is meant
 Where = Literal["evaluation", "training"]  # on which items of the run
 
 History = Mapping[str, NDArray[np.float64]]
@@ -50,7 +49,7 @@ class RunNumber:
     run: str
     name: str
     value: float
-    checkpoint: Checkpoint = ""
+    checkpoint: Weights = ""
     tempered: bool = False
     slice: Slice = "all"
     where: Where = "evaluation"
@@ -71,7 +70,7 @@ class RunCurve:
     run: str
     name: str
     curve: Curve
-    checkpoint: Checkpoint = ""
+    checkpoint: Weights = ""
     tempered: bool = False
     slice: Slice = "all"
     where: Where = "evaluation"
