@@ -6,6 +6,7 @@ sparse targets (of runs with few votes an item). What looks inside needs the wei
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -22,7 +23,7 @@ from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import Subject, dynamics_of, look_inside
 from dissensus.experiment.trained import load_weights
-from dissensus.records import Diagnosis, StoredRun, canonical_json, renewed
+from dissensus.records import Diagnosis, StoredRun, renewed
 
 OPEN = 8  # models in memory at once
 
@@ -89,21 +90,17 @@ def _opener(runs: Sequence[StoredRun]) -> Callable[[str], Subject | None]:
 
     @cache
     def data(source: str) -> Dataset:
-        return Source(**sources[source]).load()
+        return Source(**json.loads(source)).load()
 
     @lru_cache(OPEN)
     def opened(name: str) -> Subject | None:
         run = by_name[name]
         if not run.has_weights:
             return None
-        source = run.source
-        key = canonical_json(source)
-        sources[key] = source
         try:
-            found = data(key)
+            found = data(json.dumps(run.source, sort_keys=True))
         except InputError as error:
-            raise InputError(f"the data of run {name} cannot be read again: {error}{_whence(source)}") from None
+            raise InputError(f"the data of run {name} cannot be read again: {error}{_whence(run.source)}") from None
         return reopened(run, found)
 
-    sources: dict[str, dict] = {}
     return opened
