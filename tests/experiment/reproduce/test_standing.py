@@ -143,6 +143,14 @@ def test_times_come_from_runs_of_the_store(here: Reproduction) -> None:
     assert told.left(now) == (30, 2)  # what is looked for in the two has not been timed
 
 
+def test_times_are_those_of_the_device_that_made_most(here: Reproduction) -> None:
+    put(here, replace(PLAIN, method="mixup"), device="cpu", seconds=600.0)
+    for seed in range(2):
+        put(here, replace(PLAIN, seed=seed), device="NVIDIA H200", seconds=60.0)
+    told = times(now_of(here, replace(PLAIN, method="label-smoothing")), here.store)
+    assert (told.training, told.source) == (15, "from 2 runs of the store made on NVIDIA H200")
+
+
 def test_looks_that_were_timed_are_counted(here: Reproduction) -> None:
     put(here, FEW, seconds=100.0, looking=40.0)
     other = replace(FEW, seed=1)
