@@ -95,6 +95,14 @@ def test_fewer_votes_change_what_is_trained_on_and_not_what_is_scored(run):
     assert run(votes=3).history["select_nll"][-1] == pytest.approx(nll, rel=1e-5)  # they are what selects
 
 
+def test_the_votes_that_are_kept_are_those_of_the_split(run):
+    """So that they are the same in all runs on it, whatever else is drawn."""
+    seeds = {"split": 0, "init": 1, "order": 2, "delivery": 3}
+    first, other = (run(votes=3, seeds=given).predictions for given in (0, seeds))
+    np.testing.assert_array_equal(first["select_ids"], other["select_ids"])
+    np.testing.assert_array_equal(first["select_target"], other["select_target"])
+
+
 def test_the_same_plan_gives_the_same_numbers(run, data, tiny, tmp_path):
     again = RunStore(tmp_path)
     (plan,) = tiny.only().plans(data)

@@ -203,6 +203,23 @@ def test_lines_are_begun_only_if_all_of_them_fit(here: Reproduction) -> None:
     assert list(here._postponed(now, 40.0)) == []  # no call of this length has time for them
 
 
+def test_lines_that_do_not_all_fit_are_left_for_another_call(
+    here: Reproduction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Plan] = []
+
+    def compare(plans: list[Plan], *_: object, **how: object) -> Outcome:
+        asked.extend(plans)
+        return Outcome((), (), ())
+
+    monkeypatch.setattr("dissensus.experiment.reproduce.reproduction.compare", compare)
+    put(here, PLAIN)  # 15 s
+    now = here.standing(here.wanted(["barrier"]))
+    outcome = here.carry_out(now, budget=100.0)
+    assert {plan.seeds.split for plan in asked} == {0}
+    assert set(outcome.left) == {plan.name for cell, plan in now.plans.items() if cell.seed == 1}
+
+
 def test_what_fails_is_told_with_its_protocol(here: Reproduction, monkeypatch: pytest.MonkeyPatch) -> None:
     def compare(plans: list[Plan], *_: object, **how: object) -> Outcome:
         return Outcome((), (), tuple(event_of(plan, "failed", "it diverged") for plan in plans))
