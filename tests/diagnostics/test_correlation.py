@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import norm, rankdata, spearmanr
 
 from dissensus.base.errors import InputError
 from dissensus.diagnostics.correlation import partial_spearman, spearman
@@ -43,6 +43,15 @@ def test_intervals_hold_the_truth_as_often_as_they_say(truth):
         found = spearman(x, truth * x + np.sqrt(1 - truth**2) * chance.normal(size=60))
         held += found.low <= rho <= found.high
     assert 0.93 < held / 1000 < 0.975
+
+
+@pytest.mark.parametrize("fixed", [0, 1])
+def test_a_number_that_is_held_fixed_costs_an_item(three, fixed):
+    """Fisher, 1924: the interval of a partial correlation is that of a plain one with one item fewer."""
+    found = partial_spearman(*three) if fixed else spearman(*three[:2])
+    half = norm.ppf(0.975) * np.sqrt((1 + found.value**2 / 2) / (len(three[0]) - 3 - fixed))
+    ends = np.tanh(np.arctanh(found.value) + np.array([-half, half]))
+    np.testing.assert_allclose([found.low, found.high], ends, rtol=1e-9)
 
 
 def test_numbers_that_differ_in_the_last_bit_are_ties():

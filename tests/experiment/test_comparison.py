@@ -125,6 +125,17 @@ def test_names_depend_on_content_and_not_on_paths(folder, tmp_path, data, tiny):
     assert not {plan.name for plan in tiny.plans(other)} & {plan.name for plan in tiny.plans(data)}
 
 
+def test_a_mistake_of_an_option_is_not_blamed_on_the_file(write):
+    """The file says soft in its first line, and nothing is wrong with that."""
+    path = write(f'methods = ["soft"]\nseeds = 0\n{FILES}')
+    with pytest.raises(PlanError) as error:
+        Comparison.read(path, methods=["sotf"])
+    assert [line.strip().partition(";")[0] for line in str(error.value).splitlines()[1:]] == [
+        "methods: unknown method 'sotf'",
+        "line 2: seeds must be a whole number of at least 1 (how many), or a list of seeds, but is 0.",
+    ]
+
+
 def test_all_mistakes_of_a_file_are_told_with_their_lines(write):
     path = write(
         'methods = ["soft", "multipas"]\n'

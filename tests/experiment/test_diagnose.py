@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from multiprocessing.reduction import ForkingPickler
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from dissensus.base.errors import InputError, StoreError
 from dissensus.diagnostics import aligned, barrier, dynamics
 from dissensus.diagnostics.similarity import linear_cka
+from dissensus.evaluation.predict import predict
 from dissensus.experiment import Comparison, Plan, Source, carry_out, compare, diagnose_runs, look_inside
 from dissensus.experiment.diagnose import reopened
 from dissensus.experiment.pairs import across_seeds
@@ -268,6 +270,40 @@ def test_other_sets_are_told_apart(store, data, monkeypatch):
 def test_other_processes_can_be_given_what_to_look_for():
     how = How(diagnose=partial(look_inside, outside=["svhn"]))
     assert ForkingPickler.loads(ForkingPickler.dumps(how)).diagnose.keywords == {"outside": ["svhn"]}
+
+
+def test_a_model_is_looked_into_as_it_was_at_either_epoch(data, tiny, tmp_path):
+    said = {}
+
+    def look(subject):
+        said[subject.weights] = predict(subject.model, subject.inputs, subject.prepare)
+        return []
+
+    plan = tiny.plans(data)[0]
+    worse = plan.model_copy(update={"recipe": plan.recipe.model_copy(update={"lr": 3.0})})  # with every epoch
+    run = RunStore(tmp_path).read(carry_out(worse, data, RunStore(tmp_path), diagnose=look))
+    assert run.predictions["best_epoch"] < run.predictions["last_epoch"]
+    for weights in ("best", "last"):
+        np.testing.assert_allclose(said[weights,], run.predictions[f"{weights}_logits"], atol=1e-5)
+
+
+def test_time_inside_a_model_is_none_of_its_training(data, tiny, tmp_path, monkeypatch):
+    now = 0.0
+
+    def passes(seconds):
+        nonlocal now
+        now += seconds
+
+    def look(subject):
+        passes(50)
+        return counts_items(subject)
+
+    monkeypatch.setattr("dissensus.experiment.clock.time", SimpleNamespace(perf_counter=lambda: now))
+    store, plan = RunStore(tmp_path), tiny.plans(data)[0]
+    carry_out(plan, data, store, progress=lambda row: passes(10), diagnose=look)
+    about = store.read(plan.name).about
+    assert about["looking"] in (50, 100)  # at the best and at the last epoch, which may be one
+    assert about["seconds"] - about["looking"] == 20  # two epochs
 
 
 def test_an_epoch_that_is_best_and_last_is_looked_into_once(data, tiny, tmp_path):

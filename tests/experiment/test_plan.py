@@ -9,9 +9,11 @@ from multiprocessing.reduction import ForkingPickler
 import pytest
 
 from dissensus.base.errors import PlanError
-from dissensus.delivery import METHODS
+from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.experiment import Plan
-from dissensus.experiment.plan import FIRST, RecipePart
+from dissensus.experiment.plan import FIRST, RecipePart, refuse_other_versions, versions
+from dissensus.models import MODELS
+from dissensus.models.text import TEXT_MODELS
 from dissensus.records.canonical import content_name
 from dissensus.training import Recipe
 
@@ -205,6 +207,26 @@ def test_a_mistake_is_told_with_its_place(wrong, sentence):
 def test_a_single_mistake_is_one():
     with pytest.raises(PlanError, match=r"^this plan has a mistake:\n  hold must be a whole number"):
         Plan(**values(hold=0))
+
+
+@pytest.mark.parametrize(
+    ("meaning", "part", "method", "model"),
+    [
+        (DELIVERIES["sls"], "delivery", "sls", "mlp"),
+        (DELIVERIES["majority"], "delivery", "mixup", "mlp"),
+        (MODELS["mlp"], "model", "soft", "mlp"),
+        (TEXT_MODELS["frozen"], "model", "soft", "frozen"),
+        (Recipe, "recipe", "soft", "mlp"),
+    ],
+)
+def test_what_means_something_else_by_now_makes_other_plans(meaning, part, method, model, monkeypatch):
+    told = {"method": method, "model": {"name": model}}
+    before = Plan(**values(**told, versions=versions(method, model)))
+    monkeypatch.setattr(meaning, "version", 7)
+    assert versions(method, model) == before.versions.model_dump() | {part: 7}
+    assert Plan(**values(**told, versions=versions(method, model))).name != before.name
+    with pytest.raises(PlanError, match=f"version 1 of its {part}, but this release has version 7"):
+        refuse_other_versions(before, part)
 
 
 def test_plans_and_comparisons_need_no_torch():

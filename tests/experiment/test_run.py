@@ -14,7 +14,7 @@ from dissensus.experiment.about import commit
 from dissensus.experiment.parts import parts
 from dissensus.experiment.plan import SplitPart
 from dissensus.metrics import METRICS
-from dissensus.records import RunStore
+from dissensus.records import RunStore, Wanted
 from dissensus.training import Engine, Stopped
 
 
@@ -93,6 +93,14 @@ def test_fewer_votes_change_what_is_trained_on_and_not_what_is_scored(run):
     np.testing.assert_allclose(thirds, thirds.round(), atol=1e-5)
     nll = -(three["select_target"] * log_softmax(three["select_last_logits"], axis=1)).sum(1).mean()
     assert run(votes=3).history["select_nll"][-1] == pytest.approx(nll, rel=1e-5)  # they are what selects
+
+
+def test_the_votes_that_are_kept_are_those_of_the_split(run):
+    """So that they are the same in all runs on it, whatever else is drawn."""
+    seeds = {"split": 0, "init": 1, "order": 2, "delivery": 3}
+    first, other = (run(votes=3, seeds=given).predictions for given in (0, seeds))
+    np.testing.assert_array_equal(first["select_ids"], other["select_ids"])
+    np.testing.assert_array_equal(first["select_target"], other["select_target"])
 
 
 def test_the_same_plan_gives_the_same_numbers(run, data, tiny, tmp_path):
@@ -185,6 +193,19 @@ def test_features_are_kept_where_asked(data, tiny, run, tmp_path):
     assert arrays["select_last_features"].shape == arrays["select_best_features"].shape
     np.testing.assert_array_equal(arrays["last_logits"], run().predictions["last_logits"])  # looking changes nothing
     assert not [name for name in run().predictions if name.endswith("features")]
+
+
+def test_a_run_that_is_made_again_keeps_what_it_had_to_keep_before(data, tiny, tmp_path):
+    """Of its own, where it came to be another model, as on a GPU."""
+    (plan,) = tiny.only().plans(data)
+    before = RunStore(tmp_path).read(carry_out(plan, data, RunStore(tmp_path), features=True))
+    arrays = {name: -array if name.endswith(("logits", "features")) else array for name, array in
+              before.predictions.items()}  # fmt: skip
+    np.savez(before.path / "predictions.npz", **arrays)
+    store = RunStore(tmp_path, Wanted(weights=True))
+    run = store.read(carry_out(plan, data, store, keep_model=True))
+    assert run.has_weights
+    np.testing.assert_array_equal(run.predictions["best_features"], before.predictions["best_features"])
 
 
 def test_as_published_there_are_no_features_of_selection_items(data, tiny, tmp_path):

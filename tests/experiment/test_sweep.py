@@ -18,7 +18,7 @@ from dissensus.experiment.budget import Budget, Paces, kind_of
 from dissensus.experiment.making import Maker
 from dissensus.experiment.run import How
 from dissensus.experiment.signals import Terminated
-from dissensus.experiment.sweep import Course
+from dissensus.experiment.sweep import Course, Outcome
 from dissensus.records import Diagnosis, RunStore, merge, pack
 
 SWEEP = """
@@ -634,6 +634,33 @@ def test_a_budget_counts_the_looks_inside(data, tiny, tmp_path):
     assert course.seconds_left() == 10 + 20 + 1200
     course.budget.began -= 500
     assert course.stop()  # the next epoch is the last one of the first run, and then there is no time to look
+
+
+@pytest.mark.parametrize(("shares", "seconds"), [(False, 20), (True, 40)])
+def test_what_is_left_is_shared_out_among_those_side_by_side(data, tiny, tmp_path, shares, seconds):
+    """Two runs of two epochs of ten seconds, on a processor each; on one device each takes twice as long."""
+    plans = {plan.name: plan for plan in tiny.plans(data)[:2]}
+    course = Course(plans, RunStore(tmp_path), Budget(None))
+    course.paces.known[course.kinds[next(iter(plans))]] = {1: 10.0}
+    course.beside, course.shares = 2, shares
+    assert course.seconds_left() == seconds
+
+
+def test_runs_that_were_begun_come_first(data, tiny, tmp_path):
+    plans, store = {plan.name: plan for plan in tiny.plans(data)}, RunStore(tmp_path)
+    *others, last = plans
+    (store.unfinished(last) / "checkpoint.safetensors").touch()
+    course = Course(plans, store, Budget(None))
+    course.skip_done()
+    assert list(course.waiting) == [last, *others]
+
+
+@pytest.mark.parametrize("begun", [(True, False), (False, True), (False, False)])
+def test_two_sweeps_have_one_outcome(begun):
+    first, second = (Outcome((f"{n} done",), (f"{n} skipped",), (), (f"{n} left",), 5.0, begun[n]) for n in range(2))
+    both = first.and_then(second)
+    assert (both.done, both.skipped, both.left) == tuple((f"0 {n}", f"1 {n}") for n in ("done", "skipped", "left"))
+    assert (both.seconds_left, both.begun) == (None, any(begun))
 
 
 def test_no_run_is_begun_or_goes_on_where_an_epoch_does_not_fit(data, tiny, tmp_path):

@@ -4,6 +4,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +138,22 @@ def test_a_run_that_is_being_made_here_is_left_alone(store, archives, other):
         merged = merge(store, archives)
     assert counted(merged) == (6, 0, 1, 0, 0)
     assert merged.busy == [other.names()[0]]
+
+
+def test_a_place_that_another_process_has_taken_meanwhile_is_left_to_it(store, other, add, monkeypatch):
+    """The run here has gone to give way, and somebody makes it anew at that moment."""
+    name = add(store)
+    add(other, best_logits=np.ones((30, 3), np.float32))
+    remove = store.remove
+    with ExitStack() as claimed:
+
+        def removed(run):
+            remove(run)
+            claimed.enter_context(store.claim(run))
+
+        monkeypatch.setattr(store, "remove", removed)
+        merged = merge(store, [other.path], replace=True)
+    assert (merged.busy, merged.replaced) == ([name], [])
 
 
 def test_a_merged_run_is_no_longer_unfinished(store, archives, other):

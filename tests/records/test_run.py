@@ -9,7 +9,7 @@ from dissensus.base.errors import InputError, StoreError
 from dissensus.records import Record, StoredRun, write_run
 
 NAME = "0123456789abcdef"
-PLAN = {"method": "soft", "recipe": {"lr": 0.1, "mean": None}, "data": {"classes": ["a", "ä"]}}
+PLAN = {"method": "soft", "recipe": {"lr": 0.1, "mean": None}, "data": {"name": "mine", "classes": ["a", "ä"]}}
 ABOUT = {"seconds": 1.5, "packages": {"numpy": "2.0"}}
 HISTORY = [{"epoch": 0, "lr": 0.1, "kl": 1 / 3}, {"epoch": 1, "lr": 0.05, "kl": 0.25}]
 PREDICTIONS = {
@@ -46,6 +46,17 @@ def test_what_is_written_is_read(run):
         np.testing.assert_array_equal(run.predictions[name], array)
         assert run.predictions[name].dtype == np.asarray(array).dtype
     run.check()
+
+
+@pytest.mark.parametrize("told", [{}, {"source": None}, {"source": {}}])
+def test_the_data_of_a_run_that_was_not_told_of_it_are_called_as_in_its_plan(run, told):
+    run.about.update(told)
+    assert (run.source, run.votes_file) == ({"name": "mine"}, "")
+
+
+def test_where_the_data_of_a_run_came_from(run):
+    run.about["source"] = {"votes": "labels.csv", "inputs": "x.npy"}
+    assert (run.source, run.votes_file) == ({"votes": "labels.csv", "inputs": "x.npy"}, "labels.csv")
 
 
 def test_every_file_is_on_the_disk_before_it_is_called_a_run(tmp_path, monkeypatch):

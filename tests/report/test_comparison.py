@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.special import log_softmax
 
 from dissensus import stats
+from dissensus.metrics import Estimate
 from dissensus.report import RULES, Judgement, Measure, collect
+from dissensus.report.comparison import learned_little
 
 
 def direct_kl(run) -> float:
@@ -110,6 +113,16 @@ def test_models_that_say_the_same_of_every_item_have_learned_nothing(make_run):
     one_learned = [make_run("majority", seed) for seed in range(2)]
     found = collect([*one_learned, *(make_run("soft", seed, edit=blind) for seed in range(2))])
     assert not any("learned" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("ahead", "little"), [(0.9, True), (1.1, False)])
+def test_who_beats_the_shares_by_the_margin_has_learned(make_run, ahead, little):
+    """The margin of the rule on KL after a temperature, from the best method to the shares."""
+    (panel,) = collect([make_run(method, seed) for method in ("soft", "majority") for seed in range(2)]).panels
+    best = min(scores.mean() for scores in panel.scores[Measure("kl", tempered=True)].values())
+    (margin,) = (rule.margin for rule in RULES if rule.metric == "kl" and rule.tempered)
+    note = learned_little(panel, {"kl": Estimate(float(best) + ahead * margin, 0.0)})
+    assert (note is not None) == little
 
 
 def test_without_selection_items_it_is_said(make_run):

@@ -6,11 +6,12 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dissensus.metrics import METRICS
+from dissensus.metrics import METRICS, Estimate
 from dissensus.report import Measure, collect, summary, to_json
 from dissensus.report.tables import (
     methods_table,
@@ -53,6 +54,17 @@ def test_best_is_marked_only_where_a_verdict_supports_it(comparison):
     assert [cell(table, method, "KL").best for method in panel.methods] == [True, True, True, False]
     # soft Brier differs as much, but no rule judges it
     assert not any(cell(table, method, "soft Brier").best for method in panel.methods)
+
+
+@pytest.mark.parametrize(("far", "near"), [(1.9, True), (2.1, False)])
+def test_methods_within_two_spreads_of_the_noise_floor_are_not_ranked(comparison, far, near):
+    """Of the two lowest, one lies on the floor and the other so far from it; one method alone is not ranked anyway."""
+    (panel,) = comparison.panels
+    low, high = sorted((interval.mean, method) for method, interval in panel.intervals[Measure("ece")].items())[:2]
+    floors = {**comparison.floors, "ece": Estimate(low[0], (high[0] - low[0]) / far)}
+    notes = methods_table(replace(comparison, floors=floors), panel).notes
+    (said,) = [note for note in notes if note.startswith("ECE cannot rank")] or [""]
+    assert [method in said for _, method in (low, high)] == [near, near]
 
 
 def test_against_the_truth(comparison):

@@ -89,7 +89,7 @@ def diagnose(
 def _looking(runs: Sequence[StoredRun], store: Path) -> str:
     """The command that makes runs again and looks inside; what it was told of recipes and the like is not known."""
     run = runs[0]
-    source = run.about.get("source") or {"name": run.plan["data"]["name"]}
+    source = run.source
     flags = {"--data": "name", "--votes": "votes", "--inputs": "inputs", "--texts": "texts"}
     data = [word for flag, part in flags.items() if source.get(part) for word in (flag, str(source[part]))]
     command = ["train", *data, "--method", run.plan["method"]] if len(runs) == 1 else ["compare", *data]

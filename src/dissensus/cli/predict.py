@@ -236,7 +236,7 @@ def _items(given: Mapping[str, str | None], option: Sequence[str] | None, run: S
         return own_items(texts=place, **settings)
     if not Path(place).is_dir():
         return own_items(place, **settings)
-    size = (run.about.get("source") or {}).get("options", {}).get("size")  # as the run read them
+    size = run.source.get("options", {}).get("size")  # as the run read them
     paths, images = own_items(place, endings=True, **({"size": size} if size else {}) | settings)
     return _as_in_training(paths, Path(place), [str(item) for item in run.predictions["ids"].tolist()]), images
 

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -107,10 +108,10 @@ class Paces:
             except StoreError:
                 continue  # damaged, which whoever needs it will say
             if run.diverged is None and kind in sought and made == (device, width):
-                training, looking, epochs = took(run)
-                self.known.setdefault(kind, {width: training / max(1, epochs)})
-                if looking:
-                    self.looks.setdefault((kind, look(name)), looking)
+                spent = took(run)
+                self.known.setdefault(kind, {width: spent.training / max(1, spent.epochs)})
+                if spent.looking:
+                    self.looks.setdefault((kind, look(name)), spent.looking)
 
     def learn(self, kind: str, event: Event, together: int = 1, look: Hashable = None) -> None:
         """The pace of a run among so many. One that is done knows better than one under way."""
@@ -139,10 +140,27 @@ def kind_of(plan: Plan | Mapping[str, Any]) -> str:
     return json.dumps([content[part] for part in KIND], sort_keys=True)
 
 
-def took(run: StoredRun) -> tuple[float, float, int]:
-    """Seconds of training and inside its model, in the call that ended a run; and how many epochs it made in that."""
-    looking, before = run.about.get("looking") or 0.0, run.about.get("resumed_at") or 0
-    return run.about["seconds"] - looking, looking, run.plan["recipe"]["epochs"] - before
+@dataclass(frozen=True)
+class Took:
+    """How long a run took in the call that ended it, in seconds."""
+
+    training: float
+    looking: float  # inside its model
+    epochs: int  # that were made in that call
+    width: int  # runs that shared the device
+
+    @property
+    def share(self) -> float:
+        """What the device spent on its training, in seconds: it was shared with other runs."""
+        return self.training / self.width
+
+
+def took(run: StoredRun) -> Took:
+    """As it is recorded beside the run."""
+    about = run.about
+    looking, before = about.get("looking") or 0.0, about.get("resumed_at") or 0
+    epochs = run.plan["recipe"]["epochs"] - before
+    return Took(about["seconds"] - looking, looking, epochs, about.get("width", 1))
 
 
 def epochs_saved(checkpoint: Path) -> int:

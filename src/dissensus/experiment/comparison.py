@@ -49,6 +49,7 @@ from dissensus.experiment.plan import (
     VotesPerItem,
     described,
     versions,
+    votes_and_draw,
 )
 from dissensus.experiment.seen import is_place, model_part
 from dissensus.experiment.source import Source
@@ -173,13 +174,8 @@ class Comparison(Document):
         return [
             Plan.from_dict(
                 shared
-                | {
-                    "seeds": seed,
-                    "votes": votes,
-                    "draw": "subsample" if votes == "all" else self.draw,  # all of them need no draw: one run, one name
-                    "method": method,
-                    "versions": versions(method, model.name),
-                }
+                | votes_and_draw(votes, self.draw)
+                | {"seeds": seed, "method": method, "versions": versions(method, model.name)}
             )
             for seed in self.seeds
             for votes in self.votes

@@ -6,6 +6,7 @@ sparse targets (of runs with few votes an item). What looks inside needs the wei
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -15,14 +16,14 @@ from dissensus.base.errors import InputError
 from dissensus.datasets import Dataset
 from dissensus.experiment.machine import device
 from dissensus.experiment.pairs import across_seeds, against_soft, between_models
-from dissensus.experiment.parts import parts, reference_labels
+from dissensus.experiment.parts import parts
 from dissensus.experiment.plan import Plan
 from dissensus.experiment.run import refuse_other_meaning
 from dissensus.experiment.seen import factory, seen
 from dissensus.experiment.source import Source
 from dissensus.experiment.subject import Subject, dynamics_of, look_inside
 from dissensus.experiment.trained import load_weights
-from dissensus.records import Diagnosis, StoredRun, canonical_json, renewed
+from dissensus.records import Diagnosis, StoredRun, renewed
 
 OPEN = 8  # models in memory at once
 
@@ -61,20 +62,18 @@ def _keep(run: StoredRun, found: Sequence[Diagnosis]) -> None:
 
 def reopened(run: StoredRun, data: Dataset) -> Subject:
     """The model of a run that kept its weights, those of the best epoch, with the items of the run."""
+    from dissensus.evaluation.predict import device_of
     from dissensus.training.inputs import checked, prepare_by
 
     plan = Plan.from_dict(run.plan)
     refuse_other_meaning(plan, data)
-    encoder = (run.about.get("source") or {}).get("encoder")
+    encoder = run.source.get("encoder")
     data = seen(plan.model, data, encoder)
     split = parts(data, plan.split.test, plan.split.select, plan.seeds.split)
     model = factory(plan.model, data, encoder)().to(device())
     load_weights(model, run)
-    train = data.array[split.train]
-    prepare = prepare_by(plan.recipe.as_recipe(), checked("inputs", train)).to(next(model.parameters()).device)
-    human = data.votes.take(split.evaluation).frequencies()
-    labels = reference_labels(data)[split.evaluation]
-    return Subject(model.eval(), prepare, data.array[split.evaluation], human, train, labels)
+    prepare = prepare_by(plan.recipe.as_recipe(), checked("inputs", data.array[split.train]))
+    return Subject.of(model, prepare.to(device_of(model)), data, split)
 
 
 def _whence(source: Mapping[str, object]) -> str:
@@ -91,21 +90,17 @@ def _opener(runs: Sequence[StoredRun]) -> Callable[[str], Subject | None]:
 
     @cache
     def data(source: str) -> Dataset:
-        return Source(**sources[source]).load()
+        return Source(**json.loads(source)).load()
 
     @lru_cache(OPEN)
     def opened(name: str) -> Subject | None:
         run = by_name[name]
         if not run.has_weights:
             return None
-        source = run.about.get("source") or {"name": run.plan["data"]["name"]}
-        key = canonical_json(source)
-        sources[key] = source
         try:
-            found = data(key)
+            found = data(json.dumps(run.source, sort_keys=True))
         except InputError as error:
-            raise InputError(f"the data of run {name} cannot be read again: {error}{_whence(source)}") from None
+            raise InputError(f"the data of run {name} cannot be read again: {error}{_whence(run.source)}") from None
         return reopened(run, found)
 
-    sources: dict[str, dict] = {}
     return opened

@@ -19,7 +19,7 @@ from dissensus.experiment.writer import Writer, at_once
 from dissensus.records import RunStore
 
 if TYPE_CHECKING:
-    from dissensus.training import Ended, Job
+    from dissensus.training import Diverged, Ended, Job
 
 
 class Maker:
@@ -29,8 +29,8 @@ class Maker:
         self.source, self.store, self.how, self.writer = source, store, how, writer
         self.data: Dataset | None = None
         self.under_way: dict[str, tuple[Begun, Teller]] = {}
-        self.written: dict[str, Future[str]] = {}  # or about to be
-        self.looked: dict[str, Looked] = {}
+        # Written, or about to be: what came of the look inside, or that it diverged.
+        self.written: dict[str, tuple[Future[str], Looked | Diverged]] = {}
         self.clock = Clock()
 
     def __call__(
@@ -57,7 +57,7 @@ class Maker:
                 for ended in side_by_side(jobs, self.how.width, self.how.engine, stop_here, say):
                     self._end(ended)
                     self._publish()
-            wait(self.written.values())
+            self._wait()
             self._publish()
         finally:
             self._let_go()
@@ -93,16 +93,16 @@ class Maker:
         begun, teller = self.under_way[name]
         if ended.fitted is not None:
             try:
-                looked = self.looked[name] = begun.diagnose(ended.fitted)
-                self.written[name] = self.writer(begun.staging, name, begun.content(ended.fitted, looked))
+                looked = begun.diagnose(ended.fitted)
+                self.written[name] = self.writer(begun.staging, name, begun.content(ended.fitted, looked)), looked
             except Exception as error:  # such as no room for the weights
                 self._fail(name, error, teller)
         elif isinstance(ended.error, Stopped):
             self._discard(name)
             teller("stopped")
         elif isinstance(ended.error, Diverged) and self.how.keep_diverged:
-            self.looked[name] = Looked(error=ended.error)
-            self.written[name] = self.writer(begun.staging, name, begun.content_diverged(ended.error))
+            content = begun.content_diverged(ended.error)
+            self.written[name] = self.writer(begun.staging, name, content), ended.error
         elif ended.error is not None:
             self._fail(name, ended.error, teller)
 
@@ -110,22 +110,22 @@ class Maker:
         """Make runs of what has been written by now."""
         from dissensus.training import Diverged
 
-        for name in [name for name, future in self.written.items() if future.done()]:
-            future, looked = self.written.pop(name), self.looked.pop(name)
+        for name in [name for name, (future, _) in self.written.items() if future.done()]:
+            future, came = self.written.pop(name)
             begun, teller = self.under_way[name]
             if (error := future.exception()) is not None:
                 self._fail(name, error, teller)
                 continue
             del self.under_way[name]
             begun.claim.close()
-            if isinstance(looked.error, Diverged):
-                teller("diverged", str(looked.error))
+            if isinstance(came, Diverged):
+                teller("diverged", str(came))
             elif future.result():
                 teller("failed", f"it is done and kept, but could not be scored.\n{future.result()}")
-            elif looked.error is not None:
-                teller("failed", f"it is done and kept, but could not be diagnosed.\n{_told(looked.error)}")
+            elif came.error is not None:
+                teller("failed", f"it is done and kept, but could not be diagnosed.\n{_told(came.error)}")
             else:
-                teller("done", looking=looked.seconds)
+                teller("done", looking=came.seconds)
 
     def _fail(self, name: str, error: BaseException, teller: Teller) -> None:
         self._discard(name, error)
@@ -140,10 +140,14 @@ class Maker:
             error = error or KeyboardInterrupt()
             begun.claim.__exit__(type(error), error, error.__traceback__)
 
+    def _wait(self) -> None:
+        """Until all that is to be written is."""
+        wait([future for future, _ in self.written.values()])
+
     def _let_go(self) -> None:
         """However it ended: what is whole becomes a run, what is not gives its name back."""
-        wait(self.written.values())
-        for name, future in self.written.items():
+        self._wait()
+        for name, (future, _) in self.written.items():
             if future.exception() is None:
                 self.under_way.pop(name)[0].claim.close()
         self.written.clear()

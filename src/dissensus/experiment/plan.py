@@ -184,6 +184,11 @@ def described(data: Dataset) -> dict[str, Any]:
     return {**told, "version": data.version, **data.digest()}
 
 
+def votes_and_draw(votes: Literal["all"] | int, draw: str) -> dict[str, Any]:
+    """How many votes an item a plan is about, and how they are drawn; all of them need no draw: one run, one name."""
+    return {"votes": votes, "draw": "subsample" if votes == "all" else draw}
+
+
 def versions(method: str, model: str) -> dict[str, int]:
     """What the names of a plan mean in this release."""
     from dissensus.models import MODELS  # needs torch

@@ -174,10 +174,7 @@ class Begun:
         assert fitted.best is not None
         assert fitted.last is not None
         assert fitted.best_state is not None
-        human = self.data.votes.take(self.split.evaluation).frequencies()
-        inputs, train = (self.data.array[part] for part in (self.split.evaluation, self.split.train))
-        labels = reference_labels(self.data)[self.split.evaluation]
-        subject = Subject(deepcopy(fitted.model).eval(), fitted.prepare, inputs, human, train, labels)
+        subject = Subject.of(deepcopy(fitted.model), fitted.prepare, self.data, self.split)
         stages: list[tuple[tuple[Weights, ...], Any]] = [
             (("best",), fitted.best_state),
             (("last",), fitted.model.state_dict()),

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
-from dissensus.datasets import load_images
+from dissensus.datasets import Dataset, load_images
 from dissensus.diagnostics.dynamics import dynamics
+from dissensus.experiment.parts import Parts, reference_labels
 from dissensus.records import Diagnosis, Weights
 
 if TYPE_CHECKING:
@@ -33,6 +34,13 @@ class Subject:
     train: NDArray[Any]  # inputs of the training items
     labels: NDArray[np.int64]  # of the evaluation items: the class with most votes
     weights: tuple[Weights, ...] = ("best",)  # whose they are: the best epoch's, the last one's, or both in one
+
+    @classmethod
+    def of(cls, model: nn.Module, prepare: Prepare, data: Dataset, split: Parts) -> Subject:
+        """A model with the items of its run, of the data as it sees them."""
+        inputs, train = (data.array[part] for part in (split.evaluation, split.train))
+        human = data.votes.take(split.evaluation).frequencies()
+        return cls(model.eval(), prepare, inputs, human, train, reference_labels(data)[split.evaluation])
 
     def prepared(self, inputs: NDArray[Any]) -> Tensor:
         """Inputs as the model takes them, on its device: from host memory, every pass over them would wait for copies.

@@ -66,7 +66,7 @@ def predict_with(
     if inputs_in_words(inputs) != takes:
         raise _other_kind(run, takes, inputs_in_words(inputs))
     if isinstance(inputs, Texts):
-        encoder = encoder or (run.about.get("source") or {}).get("encoder")
+        encoder = encoder or run.source.get("encoder")
         array = read_by(plan.model, inputs, _encoder_of(run, plan, encoder), progress, say)
     else:
         array = inputs

@@ -68,9 +68,14 @@ class StoredRun:
         return self.about.get("diverged")
 
     @property
+    def source(self) -> dict[str, Any]:
+        """Where its data came from, as the command was told; if it was not, they are called as in the plan."""
+        return self.about.get("source") or {"name": self.plan["data"]["name"]}
+
+    @property
     def votes_file(self) -> str:
         """Where one's own votes were read from, as the command was told; "" for data sets that have a name."""
-        return str((self.about.get("source") or {}).get("votes") or "")
+        return str(self.source.get("votes") or "")
 
     @property
     def has_weights(self) -> bool:

@@ -94,6 +94,19 @@ def test_sameness_is_two_t_tests_and_its_opposite_a_third(same: Part) -> None:
         assert cell.p_against == pytest.approx(beyond, rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1.0, "supported"), (1.22, "undecided"), (1.5, "contradicted"), (1 / 1.5, "contradicted")]
+)
+def test_of_factors_the_margin_is_one_too(same: Part, factor: float, verdict: str) -> None:
+    """Values are logarithms of factors, so their margin is the logarithm of the one that the file says."""
+    values = np.log(factor) + np.linspace(-0.1, 0.1, 10)
+    (cell,) = decide(replace(same, ratio=True, margins={"trace": 1.25}), cells(values[None], "trace")).cells
+    ends = {side: scipy_stats.ttest_1samp(values, end * np.log(1.25), alternative=side).pvalue
+            for side, end in (("greater", -1), ("less", 1))}  # fmt: skip
+    assert cell.p == pytest.approx(max(ends.values()), rel=1e-5)
+    assert (cell.verdict, cell.mean) == (verdict, pytest.approx(factor, rel=1e-5))
+
+
 def test_sameness_in_several_cells_corrects_only_what_contradicts(same: Part) -> None:
     """All cells must be the same, so none can be so by chance alone; but one of many may lie beyond by chance."""
     values = np.random.default_rng(4).normal([[0.0], [0.03], [-0.04]], 0.02, (3, 10))

@@ -9,7 +9,7 @@ from math import log
 import pytest
 
 from dissensus.experiment.claims import Claims, Part
-from dissensus.experiment.claims.quantities import quantities
+from dissensus.experiment.claims.quantities import Difference, Number, Quantity, quantities
 from dissensus.experiment.claims.told import published, published_value
 from dissensus.experiment.papers import Paper
 
@@ -119,6 +119,18 @@ def test_shuffled_sls_is_published_at_chance_within_the_margins(claims: Claims, 
         part = claims["B9"].parts[number]
         (value,) = told(claims, paper, "B9", number).values()
         assert abs(value) < part.margins[metric]
+
+
+def test_of_several_rows_that_of_most_seeds_is_taken_which_both_sides_have(claims: Claims, paper: Paper) -> None:
+    """SLS stands in table 2 with ten seeds and in table 3 with five; multipass stands in table 3 alone."""
+    sls, multipass = (Number("soft_nll", method) for method in ("sls", "multipass"))
+
+    def value(of: Difference) -> float | None:
+        cell = Quantity("", "soft_nll", (of,))
+        return published_value(cell, claims["B8"].parts[0], paper, ["table2", "table3"], claims.outside)
+
+    assert value(Difference(sls, None)) == pytest.approx(0.5052)
+    assert value(Difference(sls, multipass)) == pytest.approx(0.5035 - 0.4942)
 
 
 def test_what_is_told_in_the_text_is_found(claims: Claims, paper: Paper) -> None:

@@ -105,6 +105,18 @@ def test_of_a_run_that_is_in_both_only_the_other_is_heard() -> None:
     assert [(one.name, one.value) for one in both.findings] == [("kl", 0.2)]
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_said_of_a_run_and_one_that_was_made_again_is_gone(again: bool) -> None:
+    """Of three runs the other knows the first, as it was or made again elsewhere; what is said of the others stays."""
+    about = {cell: {"device": "cpu"} for cell in SLS[:3]}
+    pairs = [(SLS[1], SLS[0]), (SLS[2], SLS[0]), (SLS[2], SLS[1])]
+    said = [{"cell": one, "name": "cka", "value": 0.9, "checkpoint": "best", "other": other} for one, other in pairs]
+    new = Evidence.from_rows(about={SLS[0]: {"device": "H200" if again else "cpu"}})
+    both = Evidence.from_rows(said, about=about).joined(new)
+    left = [(both.runs[one.run], both.runs[one.other]) for one in both.findings]
+    assert sorted(left, key=pairs.index) == (pairs[2:] if again else pairs)
+
+
 def test_what_was_not_run_is_not_there(evidence: Evidence) -> None:
     nowhere = {"protocol": "published", "method": "multipass"}
     for ask in (evidence.numbers, evidence.pairs, evidence.curves):

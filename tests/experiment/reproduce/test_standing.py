@@ -143,6 +143,14 @@ def test_times_come_from_runs_of_the_store(here: Reproduction) -> None:
     assert told.left(now) == (30, 2)  # what is looked for in the two has not been timed
 
 
+def test_times_are_those_of_the_device_that_made_most(here: Reproduction) -> None:
+    put(here, replace(PLAIN, method="mixup"), device="cpu", seconds=600.0)
+    for seed in range(2):
+        put(here, replace(PLAIN, seed=seed), device="NVIDIA H200", seconds=60.0)
+    told = times(now_of(here, replace(PLAIN, method="label-smoothing")), here.store)
+    assert (told.training, told.source) == (15, "from 2 runs of the store made on NVIDIA H200")
+
+
 def test_looks_that_were_timed_are_counted(here: Reproduction) -> None:
     put(here, FEW, seconds=100.0, looking=40.0)
     other = replace(FEW, seed=1)
@@ -193,6 +201,23 @@ def test_lines_are_begun_only_if_all_of_them_fit(here: Reproduction) -> None:
     assert set(here._postponed(now, 100.0)) == {cell for cell in cells if cell.seed == 1}
     assert list(here._postponed(now, 1000.0)) == []
     assert list(here._postponed(now, 40.0)) == []  # no call of this length has time for them
+
+
+def test_lines_that_do_not_all_fit_are_left_for_another_call(
+    here: Reproduction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Plan] = []
+
+    def compare(plans: list[Plan], *_: object, **how: object) -> Outcome:
+        asked.extend(plans)
+        return Outcome((), (), ())
+
+    monkeypatch.setattr("dissensus.experiment.reproduce.reproduction.compare", compare)
+    put(here, PLAIN)  # 15 s
+    now = here.standing(here.wanted(["barrier"]))
+    outcome = here.carry_out(now, budget=100.0)
+    assert {plan.seeds.split for plan in asked} == {0}
+    assert set(outcome.left) == {plan.name for cell, plan in now.plans.items() if cell.seed == 1}
 
 
 def test_what_fails_is_told_with_its_protocol(here: Reproduction, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from scipy import stats as scipy_stats
 from dissensus.experiment.papers import Cell, Number, PValue
 from dissensus.experiment.papers.evidence import Evidence
 from dissensus.report.paper.measured import BySeed, Sought, difference, gap, higher_is_better, measured, p_of
+from dissensus.stats.jackknife import over_pairs
 
 
 def rows(values, **more):
@@ -70,6 +71,14 @@ def test_where_no_sd_is_published_ours_stands_for_both():
     seeds = [0.50, 0.54, 0.52, 0.53, 0.51]
     found = gap(BySeed(dict(enumerate(seeds))), Number(0.49, None, 5, "nats"))
     assert found.standard_error == pytest.approx(np.sqrt(2) * scipy_stats.sem(seeds))
+
+
+def test_of_pairs_too_ours_stands_for_both():
+    """By the jackknife over seeds: the pairs are not independent, and there are more of them than seeds."""
+    chance = np.random.default_rng(0).normal(size=6)
+    pairs = BySeed({(i, j): float(chance[i] + chance[j]) for i in range(6) for j in range(i + 1, 6)})
+    found = gap(pairs, Number(0.9, None, 5, "similarity"))
+    assert found.standard_error == pytest.approx(np.sqrt(2) * over_pairs(pairs.values).standard_error)
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 4])

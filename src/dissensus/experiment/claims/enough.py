@@ -79,5 +79,4 @@ def _lost(
 def _diverged(evidence: Evidence, protocols: Sequence[str], method: str, votes: int) -> int:
     """In how many seeds a run with so many votes, or with all, diverged."""
     wanted = {(protocol, method, number, 1, 0) for protocol in protocols for number in (votes, "all")}
-    cells = evidence.diverged
-    return len({one.seed for one in cells if (one.protocol, one.method, one.votes, one.hold, one.reorder) in wanted})
+    return len({cell.seed for cell in evidence.diverged if cell.family in wanted})

@@ -19,12 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.experiment.papers.experiments import Cell, Votes
-from dissensus.records import Diagnosis, Slice
+from dissensus.records import Diagnosis, Slice, Weights
 
 if TYPE_CHECKING:
     from dissensus.experiment.papers.paper import Paper
 
-Checkpoint = Literal["best", "last", ""]  # none where the whole run is meant
 Where = Literal["evaluation", "training"]  # on which items of the run
 
 History = Mapping[str, NDArray[np.float64]]
@@ -50,7 +49,7 @@ class RunNumber:
     run: str
     name: str
     value: float
-    checkpoint: Checkpoint = ""
+    checkpoint: Weights = ""
     tempered: bool = False
     slice: Slice = "all"
     where: Where = "evaluation"
@@ -71,7 +70,7 @@ class RunCurve:
     run: str
     name: str
     curve: Curve
-    checkpoint: Checkpoint = ""
+    checkpoint: Weights = ""
     tempered: bool = False
     slice: Slice = "all"
     where: Where = "evaluation"
@@ -195,7 +194,7 @@ class Evidence:
     ) -> dict[int, History]:
         """Seed -> the columns of its history, a number an epoch."""
         wanted = (protocol, method, votes, hold, reorder)
-        return {self.runs[run].seed: told for run, told in self.histories.items() if _family(self.runs[run]) == wanted}
+        return {self.runs[run].seed: told for run, told in self.histories.items() if self.runs[run].family == wanted}
 
     def curves(
         self,
@@ -303,7 +302,7 @@ class Evidence:
             other = second.method + (REORDERED if second.reorder != cell.reorder else "")
             if second.seed != cell.seed:
                 kind, seeds = "pair", (cell.seed, second.seed)
-        return (kind, one.name, _family(cell), one.checkpoint, one.tempered, one.slice, one.where, other), seeds
+        return (kind, one.name, cell.family, one.checkpoint, one.tempered, one.slice, one.where, other), seeds
 
     def _sorted(self, told: Iterable[Told]) -> list[Told]:
         place = {run: number for number, run in enumerate(self.runs)}
@@ -338,11 +337,6 @@ def _with_names(row: dict[str, Any]) -> dict[str, Any]:
     if isinstance(row.get("other"), Cell):
         row["other"] = called(row["other"])
     return {"run": called(cell), **row}
-
-
-def _family(cell: Cell) -> tuple[Any, ...]:
-    """What a training has in common with those of other seeds."""
-    return cell.protocol, cell.method, cell.votes, cell.hold, cell.reorder
 
 
 def _sorting(cell: Cell) -> tuple[Any, ...]:

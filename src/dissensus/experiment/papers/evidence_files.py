@@ -25,9 +25,9 @@ import numpy as np
 
 from dissensus.base.errors import InputError, StoreError
 from dissensus.base.files import written_whole
-from dissensus.experiment.papers.evidence import Checkpoint, Curve, Evidence, RunCurve, RunNumber, Where
+from dissensus.experiment.papers.evidence import Curve, Evidence, RunCurve, RunNumber, Where
 from dissensus.experiment.papers.experiments import Cell
-from dissensus.records import Slice
+from dissensus.records import Slice, Weights
 
 FILES = RUNS, NUMBERS, HISTORY, CURVES = "runs.csv", "numbers.csv.gz", "history.csv.gz", "curves.csv.gz"
 ABOUT = ("data", "model", "version", "commit", "torch", "device", "precision", "seconds")
@@ -139,7 +139,7 @@ def _lines(_: Row, rows: Iterable[Row]) -> Iterator[RunCurve]:
 def _checked(subject: Sequence[str]) -> Any:
     run, name, checkpoint, tempered, part, where, other = subject
     for kind, given, known in (
-        ("checkpoint", checkpoint, get_args(Checkpoint)),
+        ("checkpoint", checkpoint, get_args(Weights)),
         ("slice", part, get_args(Slice)),
         ("where", where, get_args(Where)),
         ("tempered", tempered, ("0", "1")),

@@ -53,6 +53,15 @@ class Cell:
         return {"split": self.seed, "init": self.seed, "order": moved, "delivery": moved}
 
     @property
+    def family(self) -> tuple[str, str, Votes, int, int]:
+        """What it has in common with those of other seeds.
+
+        >>> Cell("published", "sls", 5, 1, seed=3).family == Cell("published", "sls", 5, 1, seed=4).family
+        True
+        """
+        return self.protocol, self.method, self.votes, self.hold, self.reorder
+
+    @property
     def words(self) -> str:
         """As a person knows it.
 

@@ -61,7 +61,7 @@ def about(cell: Cell, run: StoredRun) -> dict[str, Any]:
     ``given`` is how many votes an item had, where its protocol gives so few as all.
     """
     told, packages = run.about, run.about.get("packages", {})
-    training, looking, _ = took(run)
+    spent = took(run)
     found = {
         "data": run.plan["data"]["name"],
         "model": model_told(run.plan["model"]),
@@ -70,7 +70,7 @@ def about(cell: Cell, run: StoredRun) -> dict[str, Any]:
         "torch": packages.get("torch"),
         "device": told.get("device"),
         "precision": run.plan["recipe"].get("precision"),
-        "seconds": round(training / told.get("width", 1) + looking, 3),
+        "seconds": round(spent.share + spent.looking, 3),
         "given": run.plan["votes"] if run.plan["votes"] != cell.votes else None,
         "diverged": run.diverged,
     }
@@ -88,7 +88,7 @@ def model_told(model: Mapping[str, Any]) -> str:
 
 
 def _of_run(cell: Cell, run: StoredRun, of: Reproduction) -> Found:
-    if (cell.votes, cell.hold, cell.reorder) == ("all", 1, 0):
+    if _in_full(cell):
         yield from yardsticks(run, cell.method == YARDSTICK)  # of the items, so of a run that diverged as well
     if run.diverged is not None:
         return
@@ -112,12 +112,17 @@ def _at(checkpoint: Checkpoint, cell: Cell, run: StoredRun, human: Any, of: Repr
     yield RunNumber(run.name, "proposition1_deviation", proposition_deviation(probs, human), checkpoint)
     if (own := of.own_labels(run)) is not None:
         yield RunNumber(run.name, "label_accuracy", float((probs.argmax(1) == own).mean()), checkpoint)
-    if of.setting.reliability and (cell.votes, cell.hold, cell.reorder) == ("all", 1, 0):
+    if of.setting.reliability and _in_full(cell):
         curve = smooth_reliability(probs, run.predictions["labels"], GRID)
         near = np.isfinite(curve.accuracy)
         yield RunCurve(run.name, "reliability", Curve(curve.confidence[near], curve.accuracy[near]), checkpoint)
     if (variance := run.predictions.get(f"{checkpoint}_gradient_variance")) is not None:
         yield RunCurve(run.name, "gradient_variance_by_entropy", _binned(entropy(human), variance), checkpoint)
+
+
+def _in_full(cell: Cell) -> bool:
+    """All votes, every label for one epoch, and no second run of its seed."""
+    return (cell.votes, cell.hold, cell.reorder) == ("all", 1, 0)
 
 
 def _dynamics(run: StoredRun) -> Found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from dissensus.datasets import Dataset
 from dissensus.delivery import is_hard
@@ -25,9 +26,9 @@ def by_method(cells: Iterable[Cell]) -> list[list[Cell]]:
     >>> by_method([a, b, c]) == [[c, a], [b]]
     True
     """
-    together: dict[Cell, list[Cell]] = {}
+    together: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in cells:
-        together.setdefault(replace(cell, seed=0), []).append(cell)
+        together.setdefault(cell.family, []).append(cell)
     return [sorted(alike, key=lambda cell: cell.seed) for alike in together.values()]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from dissensus.datasets import Dataset
 from dissensus.experiment.papers import Cell, Paper
-from dissensus.experiment.plan import Plan, described, versions
+from dissensus.experiment.plan import Plan, described, versions, votes_and_draw
 from dissensus.experiment.reproduce.setting import Setting
 from dissensus.experiment.seen import model_part
 
@@ -27,12 +27,10 @@ def plans_of(cells: Iterable[Cell], paper: Paper, setting: Setting, data: Datase
 
 def _own(cell: Cell, paper: Paper, model: str) -> dict[str, Any]:
     protocol = paper.protocols[cell.protocol]
-    votes = protocol.votes if cell.votes == "all" else cell.votes
     return {
         "method": cell.method,
         "hold": cell.hold,
-        "votes": votes,
-        "draw": "subsample" if votes == "all" else protocol.draw,  # all of them need no draw: one run, one name
+        **votes_and_draw(protocol.votes if cell.votes == "all" else cell.votes, protocol.draw),
         "split": {"test": TEST, "select": protocol.select},
         "seeds": cell.seeds,
         "versions": versions(cell.method, model),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.datasets import Dataset
@@ -90,16 +90,9 @@ class Several:
         return found
 
     def standing(self, cells: Iterable[Cell]) -> Standing:
-        several = [part.standing(mine) for part, mine in self._shared_out(cells)]
-        return Standing(
-            {cell: plan for one in several for cell, plan in one.plans.items()},
-            {name: look for one in several for name, look in one.looks.items()},
-            frozenset(cell for one in several for cell in one.done),
-            {cell: why for one in several for cell, why in one.again.items()},
-            frozenset(cell for one in several for cell in one.recorded),
-            frozenset(cell for one in several for cell in one.spent),
-            frozenset(cell for one in several for cell in one.diverged),
-        )
+        """How far these trainings are."""
+        several = (part.standing(mine) for part, mine in self._shared_out(cells))
+        return reduce(Standing.joined, several, Standing({}, {}, frozenset(), {}))
 
     def left(self, now: Standing) -> Left:
         """How long what is left takes: the sum of what is known."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
 
@@ -37,6 +37,10 @@ class Standing:
     @property
     def left(self) -> list[Cell]:
         return [cell for cell in self.plans if cell not in self.done]
+
+    def joined(self, other: Standing) -> Standing:
+        """Of both, which are about different runs."""
+        return Standing(*(getattr(self, field.name) | getattr(other, field.name) for field in fields(Standing)))
 
 
 def standing(
@@ -145,10 +149,11 @@ def times(standing: Standing, store: RunStore, measured: Path = MEASURED) -> Tim
             run = store.read(name)
             if run.diverged is not None:
                 continue  # its time is that of a part of its epochs
-            training, looking, epochs = took(run)
-            if kind_of(run.plan) in kinds and epochs > 0:
-                training *= run.plan["recipe"]["epochs"] / epochs / run.about.get("width", 1)  # of all, and its share
-                by_device.setdefault(run.about["device"], []).append((training, looking, standing.looks.get(name)))
+            spent = took(run)
+            if kind_of(run.plan) in kinds and spent.epochs > 0:
+                whole = spent.share * run.plan["recipe"]["epochs"] / spent.epochs
+                one = whole, spent.looking, standing.looks.get(name)
+                by_device.setdefault(run.about["device"], []).append(one)
         except (StoreError, KeyError):
             continue  # damaged, or made by something else
     if not by_device:
