@@ -32,6 +32,15 @@ def test_a_narrow_terminal_cuts_nothing_off(run, own_data, monkeypatch):
     assert row["soft_nll"] == pytest.approx(scores["soft_nll", "best", False, "human"], rel=1e-6)
 
 
+def test_a_store_is_named_as_in_report(run, made):
+    there = run("runs", "list")[1]
+    made.rename(made.with_name("looked"))
+    assert run("runs", "list", "looked")[1] == run("runs", "list", "--store", "looked")[1] == there
+    code, _, err = run("runs", "list", "looked", "--store", "others")
+    assert code == 2
+    assert "looked and --store others do not go together" in err
+
+
 def test_runs_of_ones_own_files_are_listed_by_file_and_method(run, made):
     head, *lines = run("runs", "list")[1].splitlines()
     assert head.split()[:3] == ["run", "data", "method"]

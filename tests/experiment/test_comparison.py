@@ -136,6 +136,14 @@ def test_a_mistake_of_an_option_is_not_blamed_on_the_file(write):
     ]
 
 
+def test_what_an_option_leaves_of_a_recipe_is_the_file_s(write):
+    path = write(f'{FILES}[recipe]\nepochs = 0\nlr = "high"\n')
+    with pytest.raises(PlanError) as error:
+        Comparison.read(path, recipe={"lr": -1.0})
+    lines = [line.strip().partition(" must")[0] for line in str(error.value).splitlines()[1:]]
+    assert lines == ["recipe.lr", f"line {FILES.count(chr(10)) + 2}: recipe.epochs"]
+
+
 def test_all_mistakes_of_a_file_are_told_with_their_lines(write):
     path = write(
         'methods = ["soft", "multipas"]\n'

@@ -16,6 +16,7 @@ from dissensus.base.errors import StoreError
 from dissensus.base.words import first, many
 from dissensus.cli import options
 from dissensus.cli.exits import MISTAKE
+from dissensus.cli.given import refuse_beside
 from dissensus.cli.tables import in_words, number, show_table
 from dissensus.cli.telling import err, out, print_json, tell_note
 
@@ -25,12 +26,21 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, show, remove and hand over the runs of a store.", no_args_is_help=True)
 
 
-@app.command("list", epilog="Example: [bold]dissensus runs list --store runs[/bold]")
-def runs_list(store: options.Store = Path("runs"), as_json: options.Json = False) -> None:
+@app.command("list", epilog="Example: [bold]dissensus runs list looked[/bold]")
+def runs_list(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="RUNS", help="The folder of a run store; runs by default.", show_default=False),
+    ] = None,
+    store: options.Store = Path("runs"),
+    as_json: options.Json = False,
+) -> None:
     """What is in a store: a line a run, and which of them kept weights, for dissensus predict."""
     from dissensus.records import RunStore
 
-    kept = RunStore(store)
+    if folder is not None:
+        refuse_beside(str(folder), {f"--store {store}": store not in (Path("runs"), folder)})
+    kept = RunStore(folder or store)
     rows, damaged = [], []
     for run in map(kept.read, kept):
         try:

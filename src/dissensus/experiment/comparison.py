@@ -136,12 +136,14 @@ class Comparison(Document):
         except tomllib.TOMLDecodeError as error:
             votes = "" if path.suffix.lower() == ".toml" else " If it is your votes file, give it with --votes."
             raise PlanError(f"{path} is not valid TOML: {error}.{votes}") from None
+        given = {(table,) for table in changes}
         for table in ("recipe", "split"):
             if isinstance(values.get(table), dict) and table in changes:
+                given = (given - {(table,)}) | {(table, name) for name in changes[table]}
                 changes[table] = values[table] | changes[table]
 
         def line(key: tuple[str, ...]) -> int | None:
-            return None if key and key[0] in changes else line_of(text, key)
+            return None if {key[:1], key[:2]} & given else line_of(text, key)
 
         comparison = cls.from_dict(values | changes, what=str(path), line_of=line)
         if "data" in changes:
