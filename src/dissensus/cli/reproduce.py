@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from dissensus.base.errors import InputError
-from dissensus.base.words import duration, many
+from dissensus.base.words import many
 from dissensus.cli import options
 from dissensus.cli.deadline import Deadline, deadline_of, tell_too_short
 from dissensus.cli.exits import LEFT, TERMINATED
 from dissensus.cli.extras import need
 from dissensus.cli.given import comma_separated, refuse_beside, seed_set
+from dissensus.cli.standing import show_plan, told_standing
 from dissensus.cli.sweeping import swept
-from dissensus.cli.tables import show_table
-from dissensus.cli.telling import err, out, print_json, waiting
+from dissensus.cli.telling import err, waiting
+from dissensus.cli.verdicts import judge_and_tell
 
 if TYPE_CHECKING:
     from dissensus.experiment.chosen import Chosen
-    from dissensus.experiment.claims import Ledger
-    from dissensus.experiment.judgement import PaperJudgement
     from dissensus.experiment.papers import Cell, Evidence, Paper
     from dissensus.experiment.reproduce import Reproduction, Several, Standing
-    from dissensus.experiment.studies import Studied
     from dissensus.records import StoredRun
 
 EXAMPLES = (
@@ -169,7 +167,7 @@ def reproduce(
         need("report")
         with waiting("Reading the results", quiet):
             evidence = results_of(told, results, wanted.runs)
-        _judge(evidence, told, folder or results, results, wanted, as_json, quiet)
+        judge_and_tell(evidence, told, folder or results, results, wanted, as_json, quiet)
         return
     need("train", *([] if plan or runs_only else ["report"]))
     from dissensus.experiment.reproduce import opened
@@ -193,7 +191,7 @@ def reproduce(
         with waiting("Looking what is done", quiet):
             now = repeated.standing(repeated.wanted(wanted.places, under, of_seeds))
     if plan:
-        _show_plan(told, repeated, now, wanted, of_seeds, out_folder, as_json)
+        show_plan(told, repeated, now, wanted, of_seeds, out_folder, as_json)
         return
     if not runs_only:
         from dissensus.report import check_folder
@@ -209,7 +207,7 @@ def reproduce(
     left = _make_studies(made, repeated, out_folder, of_seeds, context.obj, end, encoder, width, quiet)
     code = code or (LEFT if left else 0)
     if not runs_only:
-        _judge(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
+        judge_and_tell(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
     elif made.studies and not left and not quiet:
         _tell_made(told, made, out_folder)
     if code:
@@ -245,88 +243,6 @@ def _called(paper: Paper, encoder: str | None) -> str:
     return f"{paper.name}-{folder.resolve().name if folder.is_dir() else encoder.replace('/', '-')}"
 
 
-def _show_plan(
-    paper: Paper,
-    repeated: Reproduction | Several | None,
-    now: Standing | None,
-    wanted: Chosen,
-    seeds: set[int] | None,
-    folder: Path,
-    as_json: bool,
-) -> None:
-    from dissensus.experiment.reproduce import counts
-    from dissensus.experiment.studies import FOLDER, SEEDS
-
-    asked = set(SEEDS) if seeds is None else seeds & set(SEEDS)
-    rows = [] if now is None else counts(now, paper)
-    done = {study: len(study.seeds_in(folder / FOLDER) & asked) for study in wanted.studies}
-    if as_json:
-        told: dict[str, Any] = {} if repeated is None or now is None else _json_standing(repeated, now)
-        studies = [{"study": study.name, "seeds": len(asked), "done": seeds} for study, seeds in done.items()]
-        print_json({**told, "experiments": [asdict(row) for row in rows], "studies": studies})
-        return
-    if repeated is not None and now is not None:
-        head = ["experiment", "protocol", "for", "runs", "done", "left"]
-        cells = [
-            [row.experiment, row.protocol, ", ".join(row.feeds), str(row.runs), str(row.done), str(row.runs - row.done)]
-            for row in rows
-        ]
-        show_table(f"{paper.title}: what is run", head, cells)
-        out.print("\nExperiments share runs; each is made once.")
-        for line in _told_standing(repeated, now):
-            out.print(escape(line), soft_wrap=True)
-        out.print()
-    if done:
-        head = ["study", "asks", "seeds", "done", "left"]
-        cells = [
-            [study.name, study.question, str(len(asked)), str(seeds), str(len(asked) - seeds)]
-            for study, seeds in done.items()
-        ]
-        show_table("Studies beside it", head, cells)
-
-
-def _json_standing(repeated: Reproduction | Several, now: Standing) -> dict[str, Any]:
-    left = repeated.left(now)
-    return {
-        "runs": len(now.plans),
-        "done": len(now.done),
-        "told_by_results": len(now.recorded),
-        "diverged": len(now.diverged),
-        "left": len(now.left),
-        "again": len(now.again),
-        "to_be_made_again": len(now.spent),
-        "seconds_left": left.seconds,
-        "looks_not_timed": left.looks,
-        "runs_not_timed": left.runs,
-        "source": left.source,
-    }
-
-
-def _told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[str]:
-    """How far it is, and what is left: two or three lines."""
-    again = f", of which {len(now.again)} were made before and lack something" if now.again else ""
-    told_of = f" (of {len(now.recorded)} only results tell)" if now.recorded else ""
-    yield f"{many(len(now.plans), 'run')}: {len(now.done)} done{told_of}, {len(now.left)} left{again}."
-    if now.diverged:
-        yield f"Of those that are done, {len(now.diverged)} diverged: they have no numbers, and are not made again."
-    if now.spent:
-        yield (
-            f"{many(len(now.spent), 'run')} that only results tell of will be made again: runs that are left are "
-            "compared with them, from what both kept. Make such runs in one store, or merge the stores: where that "
-            "will be done, --to-merge."
-        )
-    if not now.left:
-        return
-    left = repeated.left(now)
-    if left.seconds is None:
-        yield f"How long they take is not known yet: {left.source}."
-        return
-    lacking = [f"{many(left.runs, 'run')} of other kinds"] * bool(left.runs)
-    lacking += [f"the looks inside {many(left.looks, 'model')}"] * bool(left.looks)
-    without = f"; without {' and '.join(lacking)}, which nobody has timed yet" if lacking else ""
-    yield f"About {duration(left.seconds)} are left{without} ({left.source})."
-
-
 def _make(
     repeated: Reproduction | Several, now: Standing, end: Deadline | None, jobs: int, width: int, quiet: bool
 ) -> int:
@@ -335,7 +251,7 @@ def _make(
 
     refuse_without_gpu(repeated, now)
     if not quiet:
-        for line in _told_standing(repeated, now):
+        for line in told_standing(repeated, now):
             err.print(escape(line), soft_wrap=True)
     left = None if end is None else end.left()
     sweep = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
@@ -398,86 +314,3 @@ def _make_studies(
             f"The budget is used up: {many(made.left, 'seed')} of studies left. The same command goes on from here.",
         )
     return made.left
-
-
-def _judge(
-    evidence: Evidence, paper: Paper, folder: Path, source: Path, wanted: Chosen, as_json: bool, quiet: bool
-) -> None:
-    """Judge claims and studies, write ledger and page, and tell what was asked for."""
-    from dissensus.experiment.judgement import judge
-    from dissensus.report.paper import read_notes, write_page
-
-    with waiting("Judging", quiet):
-        judged = judge(evidence, paper, source)
-        judged.write(folder)
-    with waiting("Drawing the page", quiet):
-        page = write_page(judged, folder, read_notes(source))
-    named = [one for one in judged.studies if one.study in wanted.studies]
-    if not wanted.runs:
-        missing = [study.name for study in wanted.studies if study not in [one.study for one in named]]
-        _show_studies(named, missing, page, as_json)
-    elif as_json:
-        print_json({**_json_verdicts(judged), **_json_studies(named), "page": str(page)})
-    else:
-        _show_verdicts(judged, named, page)
-
-
-def _json_verdicts(judged: PaperJudgement) -> dict[str, Any]:
-    claims, views = _claims_and_views(judged.ledger)
-    verdicts = {claim: {view: judged.ledger.row(claim, view).standing for view in views} for claim in claims}
-    return {"runs": len(judged.evidence.runs), "answer": judged.answer, "verdicts": verdicts}
-
-
-def _show_verdicts(judged: PaperJudgement, studied: Sequence[Studied], page: Path) -> None:
-    """A table of verdicts, the answer in sentences, and what studies found in plain words."""
-    from dissensus.report.paper import banner
-    from dissensus.report.paper.ledger import added_to, legend, sign
-
-    ledger = judged.ledger
-    claims, views = _claims_and_views(ledger)
-    titled = {row.claim: f"{row.claim} {row.title}" for row in ledger}
-    title = f"{judged.paper.title}, from {many(len(judged.evidence.runs), 'run')}"
-    if len(views) > len(claims):  # a line a data set and model that was run
-        run = [view for view in views if any(row.seeds for row in ledger.under(view))]
-        later = added_to(ledger)
-        rows = [
-            [f"{view} †" if view in later else view, *(sign(ledger.row(claim, view)) for claim in claims)]
-            for view in run
-        ]
-        show_table(title, ["", *claims], rows)
-        mark = ", † added when results had been seen" if later else ""
-        out.print("\n".join(["", *map(escape, titled.values()), legend() + mark]))
-    else:
-        rows = [[titled[claim], *(ledger.row(claim, view).standing for view in views)] for claim in claims]
-        show_table(title, ["claim", *views], rows)
-    out.print()
-    for sentence in filter(None, [banner(judged), *judged.answer]):
-        out.print(escape(sentence))
-    for one in studied:
-        out.print(escape("\n".join(["", one.question, *one.plain])))
-    out.print(f"\nThe page: [bold]{escape(str(page))}[/]", soft_wrap=True)
-
-
-def _claims_and_views(ledger: Ledger) -> tuple[list[str], list[str]]:
-    from dissensus.report.paper.ledger import views_of
-
-    return list(dict.fromkeys(row.claim for row in ledger)), views_of(ledger)
-
-
-def _show_studies(studied: Sequence[Studied], missing: Sequence[str], page: Path, as_json: bool) -> None:
-    """What was found, in plain words and by the rules; and of which studies nothing is there yet."""
-    if as_json:
-        print_json({**_json_studies(studied), "page": str(page)})
-        return
-    for one in studied:
-        out.print(f"[bold]{escape(one.question)}[/] {many(one.seeds, 'seed')}")
-        lines = ["", *one.plain, "", "By the rule:", *(f"- {line}" for line in one.verdicts), ""]
-        out.print(escape("\n".join(lines)))
-    for name in missing:
-        out.print(f"There are no scores of {name} yet.\n")
-    out.print(f"The page: [bold]{escape(str(page))}[/]", soft_wrap=True)
-
-
-def _json_studies(studied: Sequence[Studied]) -> dict[str, Any]:
-    told = {one.name: {"seeds": one.seeds, "plain": list(one.plain), "verdicts": list(one.verdicts)} for one in studied}
-    return {"studies": told} if told else {}

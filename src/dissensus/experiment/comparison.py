@@ -136,7 +136,7 @@ class Comparison(Document):
         except tomllib.TOMLDecodeError as error:
             votes = "" if path.suffix.lower() == ".toml" else " If it is your votes file, give it with --votes."
             raise PlanError(f"{path} is not valid TOML: {error}.{votes}") from None
-        given = {(table,) for table in changes}
+        given: set[tuple[str, ...]] = {(table,) for table in changes}
         for table in ("recipe", "split"):
             if isinstance(values.get(table), dict) and table in changes:
                 given = (given - {(table,)}) | {(table, name) for name in changes[table]}

@@ -1,0 +1,101 @@
+"""What ``dissensus reproduce`` says of runs and studies before it makes any: how many, how many are done, how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+
+from dissensus.base.words import duration, many
+from dissensus.cli.tables import show_table
+from dissensus.cli.telling import out, print_json
+
+if TYPE_CHECKING:
+    from dissensus.experiment.chosen import Chosen
+    from dissensus.experiment.papers import Paper
+    from dissensus.experiment.reproduce import Reproduction, Several, Standing
+
+
+def show_plan(
+    paper: Paper,
+    repeated: Reproduction | Several | None,
+    now: Standing | None,
+    wanted: Chosen,
+    seeds: set[int] | None,
+    folder: Path,
+    as_json: bool,
+) -> None:
+    from dissensus.experiment.reproduce import counts
+    from dissensus.experiment.studies import FOLDER, SEEDS
+
+    asked = set(SEEDS) if seeds is None else seeds & set(SEEDS)
+    rows = [] if now is None else counts(now, paper)
+    done = {study: len(study.seeds_in(folder / FOLDER) & asked) for study in wanted.studies}
+    if as_json:
+        told: dict[str, Any] = {} if repeated is None or now is None else _json_standing(repeated, now)
+        studies = [{"study": study.name, "seeds": len(asked), "done": seeds} for study, seeds in done.items()]
+        print_json({**told, "experiments": [asdict(row) for row in rows], "studies": studies})
+        return
+    if repeated is not None and now is not None:
+        head = ["experiment", "protocol", "for", "runs", "done", "left"]
+        cells = [
+            [row.experiment, row.protocol, ", ".join(row.feeds), str(row.runs), str(row.done), str(row.runs - row.done)]
+            for row in rows
+        ]
+        show_table(f"{paper.title}: what is run", head, cells)
+        out.print("\nExperiments share runs; each is made once.")
+        for line in told_standing(repeated, now):
+            out.print(escape(line), soft_wrap=True)
+        out.print()
+    if done:
+        head = ["study", "asks", "seeds", "done", "left"]
+        cells = [
+            [study.name, study.question, str(len(asked)), str(seeds), str(len(asked) - seeds)]
+            for study, seeds in done.items()
+        ]
+        show_table("Studies beside it", head, cells)
+
+
+def _json_standing(repeated: Reproduction | Several, now: Standing) -> dict[str, Any]:
+    left = repeated.left(now)
+    return {
+        "runs": len(now.plans),
+        "done": len(now.done),
+        "told_by_results": len(now.recorded),
+        "diverged": len(now.diverged),
+        "left": len(now.left),
+        "again": len(now.again),
+        "to_be_made_again": len(now.spent),
+        "seconds_left": left.seconds,
+        "looks_not_timed": left.looks,
+        "runs_not_timed": left.runs,
+        "source": left.source,
+    }
+
+
+def told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[str]:
+    """How far it is, and what is left: two or three lines."""
+    again = f", of which {len(now.again)} were made before and lack something" if now.again else ""
+    told_of = f" (of {len(now.recorded)} only results tell)" if now.recorded else ""
+    yield f"{many(len(now.plans), 'run')}: {len(now.done)} done{told_of}, {len(now.left)} left{again}."
+    if now.diverged:
+        yield f"Of those that are done, {len(now.diverged)} diverged: they have no numbers, and are not made again."
+    if now.spent:
+        yield (
+            f"{many(len(now.spent), 'run')} that only results tell of will be made again: runs that are left are "
+            "compared with them, from what both kept. Make such runs in one store, or merge the stores: where that "
+            "will be done, --to-merge."
+        )
+    if not now.left:
+        return
+    left = repeated.left(now)
+    if left.seconds is None:
+        yield f"How long they take is not known yet: {left.source}."
+        return
+    lacking = [f"{many(left.runs, 'run')} of other kinds"] * bool(left.runs)
+    lacking += [f"the looks inside {many(left.looks, 'model')}"] * bool(left.looks)
+    without = f"; without {' and '.join(lacking)}, which nobody has timed yet" if lacking else ""
+    yield f"About {duration(left.seconds)} are left{without} ({left.source})."
