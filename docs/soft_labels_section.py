@@ -14,6 +14,7 @@ from dissensus.experiment.claims import Ledger, read_claims
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Measured, Row
 from dissensus.experiment.claims.soft_labels_answer import (
     ADDED,
+    EARLY,
     MEANS,
     against,
     by_numbers,
@@ -280,7 +281,7 @@ def _hard_table(ledger: Ledger) -> Iterator[str]:
         yield wrapped(
             f"""Soft NLL of soft labels less that of a hard delivery on {best.protocol} (above 0 hard delivery is
             better; in brackets 95 % intervals; ✓ and ✗ after Holm, over all comparisons with few votes and over the two
-            with all):"""
+            with all{_so_far(best)}):"""
         )
         rows = []
         for checkpoint in ("best", "last"):
@@ -296,6 +297,11 @@ def _hard_table(ledger: Ledger) -> Iterator[str]:
                 if cells
             ]
         yield table(("", *(f"{k} votes" for k in votes)), rows)
+
+
+def _so_far(row: Row) -> str:
+    """Which seeds a table rests on that is not whole."""
+    return f"; with few votes so far {row.deciding[0].reason}" if row.standing == EARLY else ""
 
 
 def _votes_and_method(cell: Measured) -> tuple[str, str]:

@@ -442,6 +442,13 @@ def test_the_number_of_votes_at_which_hard_delivery_helps_is_told() -> None:
     assert "; added when results had been seen), but" in told
 
 
+def test_few_votes_of_which_seeds_are_missing_are_not_told_as_a_verdict() -> None:
+    told = told_of(world(hard_by(0.04), seeds=7, noise=1e-6))["hard"]
+    assert told.count(f"Whether it helps on {ALONE} with any of 2 to 50 votes is not known yet (only 7 of 10") == 1
+    assert "not shown to help with any of" not in told
+    assert "is not known yet (" not in told_of(world(hard_by(0.04), noise=1e-6))["hard"]
+
+
 def test_numbers_of_models_that_have_learned_too_little_stand_apart() -> None:
     told = told_of(world(changed(kl=lambda kl, cell: kl + 0.3)))["hard"]
     assert "By the numbers alone, since the models have learned too little for a verdict, it helps" in told

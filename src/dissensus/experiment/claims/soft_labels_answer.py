@@ -11,7 +11,7 @@ from dissensus.experiment.claims.claim import metric_title, read_claims
 from dissensus.experiment.claims.decide import combined
 from dissensus.experiment.claims.enough import Enough, votes_enough
 from dissensus.experiment.claims.guard import lead
-from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Ledger, Measured, Row
+from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Ledger, Measured, Row, Standing
 from dissensus.experiment.papers import Evidence, Experiment, read_paper
 from dissensus.metrics import METRICS
 
@@ -31,6 +31,7 @@ SAYS = {  # and what one adds where it was run
 }
 TEXT = ("frozen", "fine-tuned")  # models of texts
 EPOCH = {"best": "at the best epoch", "last": "at the last epoch, where none is chosen,"}
+EARLY: Standing = "too few runs"
 NONE = "undecided, since no model has learned enough to tell"
 ADDED = "added when results had been seen"
 BESIDE = {"entropy_correlation_pearson": 0.05, "ece": 0.02}  # more metrics; their margins were added so, too
@@ -113,6 +114,8 @@ def hard_delivery(ledger: Ledger, alone: bool = True) -> list[str]:
 def _few(ledger: Ledger) -> Iterator[str]:
     """Which numbers of votes, at which epoch."""
     rows = [row for at in ("last", "best") for row in rows_of(ledger, "A4", at) if not row.barred]
+    early = {row.protocol: row.deciding[0].reason for row in rows if row.standing == EARLY}
+    rows = [row for row in rows if row.standing != EARLY]
     for row in sorted(rows, key=lambda row: row.verdict != SUPPORTED):
         where, later = f"{EPOCH[row.checkpoint]} on {row.protocol}", ADDED if row.added else ""
         if helps := _cells(row, SUPPORTED):
@@ -121,6 +124,8 @@ def _few(ledger: Ledger) -> Iterator[str]:
         worse, of = _cells(row, CONTRADICTED), len(row.deciding[0].cells)
         lost = f"; it loses in {len(worse)} of {of} comparisons{_by(worse)}" if worse else ""
         yield f"{where[:1].upper()}{where[1:]} it is not shown to help with any of 2 to 50 votes{lost}."
+    for protocol, why in early.items():
+        yield f"Whether it helps on {protocol} with any of 2 to 50 votes is not known yet ({why})."
 
 
 def _left(row: Row, helps: Sequence[Measured]) -> str:
