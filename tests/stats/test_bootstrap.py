@@ -17,7 +17,7 @@ def covered(make, truth=0.0, times=600, draws=1000):
     return np.mean([interval.low <= truth <= interval.high for interval in intervals])
 
 
-@pytest.mark.parametrize(("seeds", "least"), [(5, 0.89), (10, 0.92), (30, 0.925)])
+@pytest.mark.parametrize(("seeds", "least"), [(2, 0.92), (3, 0.92), (4, 0.92), (5, 0.89), (10, 0.92), (30, 0.925)])
 def test_intervals_of_few_seeds_hold_the_truth(seeds, least):
     assert least < covered(lambda rng: rng.normal(size=seeds)) < 0.98
 
@@ -32,13 +32,20 @@ def test_intervals_over_seeds_and_items_hold_the_truth():
 
 
 def test_the_quantiles_are_those_of_all_resamples():
-    """With four values all 256 resamples can be listed; the level is chosen so that the tail is 10 %."""
-    values = np.array([0.1, 0.5, 0.7, 2.0])
-    means = np.array([np.mean(pick) for pick in product(values, repeat=4)])
-    level = 1 - 2 * student.cdf(norm.ppf(0.1) / np.sqrt(4 / 3), 3)
+    """With five values all 3,125 resamples can be listed; the level is chosen so that the tail is 10 %."""
+    values = np.array([0.1, 0.5, 0.7, 1.1, 2.0])
+    means = np.array([np.mean(pick) for pick in product(values, repeat=5)])
+    level = 1 - 2 * student.cdf(norm.ppf(0.1) / np.sqrt(5 / 4), 4)
     interval = bootstrap(values, level=level, draws=40_000)
     assert interval.low == pytest.approx(np.quantile(means, 0.1), abs=0.03)
     assert interval.high == pytest.approx(np.quantile(means, 0.9), abs=0.03)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [0.3, 0.1, 0.7], [4.0, 1.0, 2.0, 2.0]])
+def test_fewer_than_five_have_students_interval(values):
+    found = bootstrap(values, level=0.9)
+    low, high = student.interval(0.9, len(values) - 1, np.mean(values), np.std(values, ddof=1) / np.sqrt(len(values)))
+    assert (found.low, found.high, found.level) == (pytest.approx(low), pytest.approx(high), 0.9)
 
 
 def test_many_values_approach_the_normal_interval():

@@ -4,7 +4,8 @@ The plain percentile bootstrap is too narrow for few seeds: it resamples with a 
 right one and with the quantiles of a normal distribution. So the quantiles are taken further out, at
 :math:`\Phi(\sqrt{n/(n-1)}\; t_{n-1,\alpha/2})`, the *expanded percentile* interval (Hesterberg, 2015). A 95 %
 interval of normal differences then holds the truth in 94 % of cases with eight seeds and in 93 % with five; the plain
-one in 90 % and 84 %. Three seeds are too few for any resampling (76 %).
+one in 90 % and 84 %. Fewer are too few for any resampling (76 % with three, half with two, where it can only be the span
+of the two). Their interval is Student's, :math:`\bar x \pm t_{n-1,\alpha/2}\; s/\sqrt n`, and as wide as so few deserve.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dissensus.base.errors import InputError
 from dissensus.base.streams import uniform
 from dissensus.stats.pairs import as_pair, as_scores
 
+FEWEST = 5  # values that are resampled
 _BLOCK = 1 << 21  # numbers drawn at once: 16 MB
 
 
@@ -40,7 +42,8 @@ def bootstrap(values: ArrayLike, *, level: float = 0.95, draws: int = 10_000, se
     Values of the shape (seeds, items) are resampled both ways; the items are then the same for every seed. Where every
     seed has items of its own, pass the means of the seeds: their spread holds that of the items already.
 
-    A single value says nothing of the spread: low and high are nan.
+    Fewer than five values are not resampled: their interval is Student's. A single value says nothing of the spread:
+    low and high are nan.
 
     >>> print(bootstrap([0.51, 0.49, 0.50, 0.52, 0.50, 0.48]))
     0.5 [0.4855, 0.515]
@@ -54,6 +57,8 @@ def bootstrap(values: ArrayLike, *, level: float = 0.95, draws: int = 10_000, se
     n = min(scores.shape)
     if n == 1:
         return Interval(mean, np.nan, np.nan, level)
+    if scores.ndim == 1 and n < FEWEST:
+        return _students(scores, mean, level)
     means = _means_of_seeds(scores, draws, seed) if scores.ndim == 1 else _means_of_both(scores, draws, seed)
     tail = _expanded_tail(n, level)
     low, high = np.quantile(means, [tail, 1 - tail])
@@ -70,6 +75,13 @@ def paired_bootstrap(
     """
     first, second = as_pair(a, b, (1, 2))
     return bootstrap(first - second, level=level, draws=draws, seed=seed)
+
+
+def _students(scores: NDArray[np.float64], mean: float, level: float) -> Interval:
+    from scipy.special import stdtrit
+
+    half = float(-stdtrit(len(scores) - 1, (1 - level) / 2) * scores.std(ddof=1) / np.sqrt(len(scores)))
+    return Interval(mean, mean - half, mean + half, level)
 
 
 def _means_of_seeds(scores: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.float64]:

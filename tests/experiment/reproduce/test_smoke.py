@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from dissensus.base.errors import InputError
 from dissensus.cli import main
 from dissensus.diagnostics.similarity import linear_cka
 from dissensus.experiment.papers import SMOKE_SEEDS, Cell, Evidence, Paper
@@ -371,7 +372,8 @@ def test_runs_that_were_never_compared_are_made_again(
     assert not now.spent
 
     alone = replace(here, before=seeds[0]).standing(plans)
-    assert alone.spent == {cell for cell in compared if cell.seed == 0}  # they wait for the other seed
+    waiting = {cell for cell in compared | controls if cell.seed == 0}  # for the other seed, and lines for those
+    assert alone.spent == waiting
     assert not alone.again
     assert replace(here, before=evidence).standing(plans).left == []
     assert replace(here, store=repeated.store).standing(plans).left == []  # both are here, and can be compared
@@ -381,6 +383,28 @@ def test_runs_that_were_never_compared_are_made_again(
     half = replace(here, before=seeds[0], to_merge=True).standing(plans)
     assert not half.spent
     assert len(half.left) == len(plans) / 2
+
+
+def test_as_many_runs_are_made_again_as_was_said(repeated: Reproduction, evidence: Evidence, tmp_path: Path) -> None:
+    plans = repeated.plans
+    seeds = [evidence.only({plans[cell].name for cell in plans if cell.seed == seed}) for seed in (0, 1)]
+    store = RunStore(tmp_path / "runs")
+    said = replace(repeated, store=store, before=seeds[0]).standing(plans).spent
+    second = replace(repeated, store=store, before=seeds[0].joined(seeds[1])).standing(plans)
+    assert {cell for cell in second.again if cell.seed == 0} == said  # had the second been made
+
+
+def test_a_set_of_images_that_is_not_there_is_told_before_any_training(
+    repeated: Reproduction, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISSENSUS_DATA", str(tmp_path))
+    real = replace(repeated.setting, effort=replace(repeated.setting.effort, made_up=False))
+    here = replace(repeated, setting=real, store=RunStore(tmp_path / "runs"))
+    looked = [cell for cell in here.plans if repeated.paper.outside_of(cell)]
+    with pytest.raises(InputError, match=r"1 run would be looked into with images of \w+, but .* as ood/\w+\.npz"):
+        here.carry_out(here.standing(looked[:1]))
+    assert not here.store.names()
+    assert here.carry_out(here.standing([Cell("audited", "soft", 5, 1, 0)]), jobs=1).done  # it has none to look at
 
 
 def test_a_hard_delivery_that_was_never_compared_with_soft_labels_is_made_again(

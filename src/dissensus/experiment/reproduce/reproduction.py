@@ -9,6 +9,7 @@ from itertools import groupby
 
 from dissensus.base.arrays import Labels
 from dissensus.base.errors import InputError
+from dissensus.base.words import many
 from dissensus.datasets import Dataset
 from dissensus.experiment.chosen import refuse_unknown
 from dissensus.experiment.events import Event, Progress
@@ -18,7 +19,7 @@ from dissensus.experiment.reproduce.lines import Models, drawn, joined, lines_of
 from dissensus.experiment.reproduce.look import Look, looks_of
 from dissensus.experiment.reproduce.partners import Comparable, comparable_on
 from dissensus.experiment.reproduce.plans import plans_of
-from dissensus.experiment.reproduce.setting import Setting
+from dissensus.experiment.reproduce.setting import Setting, outside_images
 from dissensus.experiment.reproduce.standing import Left, Standing, diverged_of, standing, times
 from dissensus.experiment.sweep import Outcome, Say, compare
 from dissensus.records import RunStore, StoredRun
@@ -155,6 +156,7 @@ class Reproduction:
         self._forget_lost({now.plans[cell].name for cell in now.left})
         later = set(self._postponed(now, budget))
         chosen = [plan for cell, plan in now.plans.items() if cell not in later | now.recorded]
+        self._refuse_no_images([plan for plan in chosen if plan.name not in self.store])
         protocols = {plan.name: cell.protocol for cell, plan in now.plans.items()}
 
         def named(event: Event) -> Event:
@@ -178,6 +180,19 @@ class Reproduction:
         left = (*outcome.left, *(now.plans[cell].name for cell in later))
         failed, diverged = (tuple(map(named, events)) for events in (outcome.failed, outcome.diverged))
         return replace(outcome, failed=failed, diverged=diverged, left=left)
+
+    def _refuse_no_images(self, left: Iterable[Plan]) -> None:
+        """Sets of images to look at must be there and fit; to learn that after the first training would be late."""
+        looks = [look for plan in left if (look := self.looks.get(plan.name)) is not None]
+        for name in dict.fromkeys(name for look in looks for name in look.outside):
+            try:
+                outside_images(name, self.data.array, self.setting.effort)
+            except InputError as error:
+                for_it = many(sum(name in look.outside for look in looks), "run")
+                raise InputError(
+                    f"{for_it} would be looked into with images of {name}, but {str(error).rstrip('.')}. Lay them into "
+                    f"the data folder as ood/{name}.npz, with an array images (items, height, width, 3)."
+                ) from None
 
     def _forget_lost(self, left: Collection[str]) -> None:
         """Delete weights of runs that are still to be made, and lines to them: another model will have their names.

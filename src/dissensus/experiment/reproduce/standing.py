@@ -31,7 +31,7 @@ class Standing:
     done: frozenset[Cell]
     again: Mapping[Cell, str]  # runs that are there, but must be made again, and why
     recorded: frozenset[Cell] = frozenset()  # of those that are done, those that results tell of and the store does not
-    spent: frozenset[Cell] = frozenset()  # of those, what runs that are left are compared with, and nobody has any more
+    spent: frozenset[Cell] = frozenset()  # of those, what has to be made again for runs that are left, since it is gone
     diverged: frozenset[Cell] = frozenset()  # of those that are done, those that ended without a model
 
     @property
@@ -92,10 +92,12 @@ def standing(
                     again.setdefault(cell, "what it kept is gone, and a run that it has to be compared with needs it")
     done = frozenset(there.keys() - again.keys())
     waiting = {cell for group in groups if not group.cells <= there.keys() for cell in group.cells}
+    spent = waiting & (done - stored)
+    gone = {cell for cell in done if not models.has(there[cell])}
+    while more := {cell for line in lines for cell in line.ends if spent & {*line.ends}} & gone - spent:
+        spent |= more  # their lines are drawn to the model that is made again, from models that are made again
     told = {cell for cell in diverged if wanted[cell].name not in store}
-    return Standing(
-        wanted, looks, done | diverged, again, (done - stored) | told, frozenset(waiting & (done - stored)), diverged
-    )
+    return Standing(wanted, looks, done | diverged, again, (done - stored) | told, frozenset(spent), diverged)
 
 
 def _lacks(look: Look, run: str, store: RunStore, recorded: Evidence) -> list[str]:
