@@ -11,16 +11,18 @@ from in_markdown import table, table_row, wrapped
 
 from dissensus.experiment.claims import Ledger
 from dissensus.experiment.claims.answer import answer
+from dissensus.experiment.claims.ledger import Row
 from dissensus.experiment.papers import Evidence, Paper, read_paper
 from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.differences import compared, counted, read_notes
-from dissensus.report.paper.ledger import NOT_JUDGED, SIGNS, VIEWS, counts, views_of
+from dissensus.report.paper.ledger import IN_PART, NOT_JUDGED, SIGNS, VIEWS, counts, views_of
 from dissensus.report.paper.measured import FEW, Sought, gap, measured
 from dissensus.report.tables import number
 
 METHODS = ("soft", "sls", "multipass", "deterministic-control")
 VOTES = (5, 10, 25, 50)
+STAR = r"\*"
 HEADING = "### The Basins paper"
 
 
@@ -34,7 +36,7 @@ def basins(results: Path, link: str = "results/basins") -> str:
     ledger = Ledger.from_csv((results / "ledger.csv").read_text("utf-8"))
     title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
     asks = f"""{title} asks how the votes of CIFAR-10H should reach a ResNet-18. `dissensus reproduce basins` repeats
-    all of it: {_runs(evidence, paper)}."""
+    it: {_runs(evidence, paper)} are made."""
     if _seeds(evidence) < FEW:
         so_far = f"Too few seeds to judge a claim by: what was measured so far is in [{link}]({link})."
         return f"{HEADING}\n\n{wrapped(f'{asks} {so_far}')}\n"
@@ -43,10 +45,11 @@ def basins(results: Path, link: str = "results/basins") -> str:
         wrapped(f"{asks} What should someone with a few votes an item train on, and how sure are we?"),
         "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(answer(ledger, evidence), 1)),
         wrapped(
-            """Every claim of the paper has a rule that was written before the runs, and a verdict that follows from it
-            alone:"""
+            """Every claim of the paper has a rule that was written before the runs (what came later says so), and a
+            verdict that follows from it alone:"""
         ),
         _verdicts(ledger),
+        *([wrapped(f"{STAR} {IN_PART}.")] if any(row.in_part for row in ledger) else []),
         wrapped(
             f"""{read_chances(paper.name).sentence} How that was counted, claim by claim:
             [benchmarks/results/rules_power.json](benchmarks/results/rules_power.json)."""
@@ -80,15 +83,15 @@ def _verdicts(ledger: Ledger) -> str:
     rows = []
     for view in views_of(ledger):
         found = counts(ledger, view)
-        named = [
-            _named([row.claim for row in ledger.under(view) if row.standing == one and not row.ours]) for one in SIGNS
-        ]
+        named = [_named([row for row in ledger.under(view) if row.standing == one and not row.ours]) for one in SIGNS]
         rows.append(table_row(VIEWS.get(view, view), *named, found[NOT_JUDGED]))
     return table(("claims B1 to B22", *SIGNS, NOT_JUDGED), rows)
 
 
-def _named(claims: list[str]) -> str:
-    return f"{len(claims)}: {', '.join(claims)}" if claims else "0"
+def _named(rows: list[Row]) -> str:
+    """A claim that is judged on a part of what it says with a star."""
+    named = [f"{row.claim}{STAR * row.in_part}" for row in rows]
+    return f"{len(rows)}: {', '.join(named)}" if rows else "0"
 
 
 def _few_votes(evidence: Evidence, paper: Paper, link: str) -> Iterator[str]:
@@ -124,4 +127,6 @@ def _differences(evidence: Evidence, paper: Paper, results: Path) -> str:
     told = compared(evidence, paper, read_notes(results))
     explained = sum(bool(one.explained) for one in told if one.differs)
     how_many = f" {explained} of those that differ are explained." if any(one.differs for one in told) else ""
+    if not any(one.gap for one in told):
+        return f"No published mean could be held against ours yet. {counted(told)}"
     return f"Every published mean was held against ours, so far as it was measured. {counted(told)}{how_many}"

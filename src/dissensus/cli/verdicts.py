@@ -51,7 +51,7 @@ def _json_verdicts(judged: PaperJudgement) -> dict[str, Any]:
 def _show_verdicts(judged: PaperJudgement, studied: Sequence[Studied], page: Path) -> None:
     """A table of verdicts, the answer in sentences, and what studies found in plain words."""
     from dissensus.report.paper import banner
-    from dissensus.report.paper.ledger import added_to, legend, sign
+    from dissensus.report.paper.ledger import IN_PART, added_to, in_words, legend, sign
 
     ledger = judged.ledger
     claims, views = _claims_and_views(ledger)
@@ -68,8 +68,10 @@ def _show_verdicts(judged: PaperJudgement, studied: Sequence[Studied], page: Pat
         mark = ", † added when results had been seen" if later else ""
         out.print("\n".join(["", *map(escape, titled.values()), legend() + mark]))
     else:
-        rows = [[titled[claim], *(ledger.row(claim, view).standing for view in views)] for claim in claims]
+        rows = [[titled[claim], *(in_words(ledger.row(claim, view)) for view in views)] for claim in claims]
         show_table(title, ["claim", *views], rows)
+        if any(row.in_part for row in ledger):
+            out.print(f"\n{IN_PART[:1].upper()}{IN_PART[1:]}.")
     out.print()
     for sentence in filter(None, [banner(judged), *judged.answer]):
         out.print(escape(sentence))

@@ -4,8 +4,8 @@ The plain percentile bootstrap is too narrow for few seeds: it resamples with a 
 right one and with the quantiles of a normal distribution. So the quantiles are taken further out, at
 :math:`\Phi(\sqrt{n/(n-1)}\; t_{n-1,\alpha/2})`, the *expanded percentile* interval (Hesterberg, 2015). A 95 %
 interval of normal differences then holds the truth in 94 % of cases with eight seeds and in 93 % with five; the plain
-one in 90 % and 84 %. Fewer are too few for any resampling (76 % with three, half with two, where it can only be the span
-of the two). Their interval is Student's, :math:`\bar x \pm t_{n-1,\alpha/2}\; s/\sqrt n`, and as wide as so few deserve.
+one in 90 % and 84 %. Fewer are too few for any resampling: 76 % with three, and with two, where it can only be the span
+of them, 50 %. Their interval is Student's, :math:`\bar x \pm t_{n-1,\alpha/2}\; s/\sqrt n`.
 """
 
 from __future__ import annotations

@@ -107,6 +107,6 @@ def test_margins_are_those_of_the_protocol(claims: Claims) -> None:
     assert not same & {"ece", "debiased_ece"}
 
 
-def test_all_seeds_but_those_of_the_resampling_probe(claims: Claims) -> None:
-    assert {claim.name for claim in claims.claims if any(part.seeds != 10 for part in claim.parts)} == {"B7"}
-    assert {part.seeds for part in claims["B7"].parts} == {5}
+def test_no_verdict_before_all_seeds_are_there(claims: Claims) -> None:
+    """Fewer would let the verdict depend on when one looks."""
+    assert {part.seeds for claim in claims.claims for part in claim.parts} == {10}

@@ -91,11 +91,20 @@ def test_the_stage_of_a_part_is_no_matter_of_words(ledger: Ledger) -> None:
 
 
 def test_a_part_that_is_not_planned_is_not_waited_for(claims: Claims, paper: Paper) -> None:
-    """Of B2 the audited protocol plans majority vote alone: all that is planned was tested."""
+    """Of B2 the audited protocol plans majority vote alone: all that is planned was tested, and it stays open."""
     row = judge_claims(world(claims, paper, only="B2"), paper).row("B2", "audited")
     assert [part.stage for part in row.deciding] == ["judged", "not planned"]
     assert [part.verdict for part in row.deciding] == ["supported", "undecided"]
-    assert row.standing == "undecided"
+    assert row.standing == "not planned"
+
+
+def test_a_verdict_on_a_part_of_the_cells_says_so(claims: Claims, paper: Paper) -> None:
+    ledger = judge_claims(world(claims, paper, only="B8"), paper)
+    assert [(row.verdict, row.in_part) for row in (ledger.row("B8", "published"), ledger.row("B8", "audited"))] == [
+        ("supported", False),
+        ("supported", True),
+    ]
+    assert Ledger.from_csv(ledger.to_csv()).row("B8", "audited").in_part
 
 
 def test_a_contradiction_does_not_wait(claims: Claims, paper: Paper) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from dissensus.experiment.claims import Claims
 from dissensus.experiment.claims.measured import measured
-from dissensus.experiment.claims.planned import DIAGNOSTIC_OF, planned, plans
+from dissensus.experiment.claims.planned import ALIGNED, DIAGNOSTIC_OF, planned, plans
 from dissensus.experiment.claims.quantities import Difference, Number, quantities
 from dissensus.experiment.papers import Cell, Evidence, Paper
 from dissensus.metrics import METRICS
@@ -78,9 +78,18 @@ def test_every_metric_is_planned_somewhere(claims: Claims, paper: Paper) -> None
     for claim in claims.claims:
         for part in claim.parts:
             for metric in part.axes["metric"] if part.kind not in ("identity", "follows") else ():
-                assert metric in METRICS or DIAGNOSTIC_OF[metric] in paper.diagnostics
+                assert metric in METRICS or DIAGNOSTIC_OF[metric] in {*paper.diagnostics, ALIGNED}
             if part.kind not in ("identity", "follows"):
                 assert all(planned(cell, known, fewer=False) for cell in quantities(part)), (claim.name, part.name)
+
+
+def test_units_are_put_in_order_at_the_best_epoch_alone(claims: Claims, paper: Paper) -> None:
+    (beside,) = (part for part in claims["B14"].parts if "barrier_aligned" in part.axes["metric"])
+    best, last = (plans(paper, "published", checkpoint) for checkpoint in ("best", "last"))
+    assert best - last
+    assert all(planned(cell, best, fewer=False) and not planned(cell, last, fewer=False) for cell in quantities(beside))
+    others = [part for part in claims["B14"].parts if part is not beside]
+    assert all(planned(cell, last, fewer=False) for part in others for cell in quantities(part))
 
 
 def rows(method: str, value: float, other: str) -> list[dict[str, object]]:

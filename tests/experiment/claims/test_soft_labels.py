@@ -292,6 +292,10 @@ def test_the_votes_to_pay_for_come_first_and_the_margins_after_them() -> None:
     assert votes.startswith(f"{paid}noticeably better model. Measured with soft labels; enough to come within ")
     assert "0.02 of accuracy (1 vote) and 0.05 of EntCorr (5 votes) of what all votes reach, which is KL 0.2" in votes
     assert "Not counted" not in votes
+    assert "weak witness" not in votes
+    little = told_of(world(changed(majority_class=lambda share, cell: 0.69)))["votes"]
+    assert f"noticeably better model. But {SWEPT[0]} is a weak witness: with majority labels it is 1." in little
+    assert "points of accuracy ahead of the most frequent class, where S1 to S5 ask for 5; few" in little
     lost = told_of(world(changed(kl=lambda kl, cell: kl + 0.3 * (cell.protocol == ALONE))))
     assert f", as far as {SWEPT[1]} and {SWEPT[2]} can tell: " in lost["votes"]
     assert lost["votes"].endswith(f" Not counted: {ALONE}, where soft labels hardly beat the shares of the classes.")
@@ -306,7 +310,43 @@ def test_what_a_model_hardly_does_needs_no_votes_and_is_no_finding() -> None:
 def test_what_contradicts_a_claim_is_told_with_its_numbers() -> None:
     told = told_of(world(changed(best_epoch=lambda epoch, cell: epoch - 15 * (cell.method == "soft")), noise=1e-9))
     both = "best epoch, as a share -0.075 [-0.075, -0.075]; best epoch, in epochs -3 [-3, -3]"
-    assert f"contradicted on {ALONE} ({both})" in told["S4"]
+    assert f"contradicted on {ALONE} ({both}; loss from best to last 0.19 [0.19, 0.19], supported)" in told["S4"]
+
+
+def test_a_distance_that_says_otherwise_is_told() -> None:
+    """KL decides S1; JS distance must not be hidden where it is the other way, nor that a temperature turns it."""
+
+    def sharper(metric: str, cell: Cell, part: str, tempered: bool) -> float:
+        value = as_claimed(metric, cell, part, tempered)
+        return value * 1.5 if metric == "js_distance" and cell.method == "soft" and not tempered else value
+
+    other = told_of(world(sharper, noise=1e-6))["S1"]
+    assert f"By JS distance, as trained, which decides nothing, soft labels are farther from people on {ALONE}" in other
+    assert "; with a temperature in both arms they are nearer on" in other
+    assert "farther" not in told_of(world(noise=1e-6))["S1"]
+
+
+def test_too_little_confidence_is_no_false_one() -> None:
+    def unsure(metric: str, cell: Cell, part: str, tempered: bool) -> float:
+        if metric == "entropy_gap":
+            return 0.6 if cell.method == "soft" else 0.5
+        return as_claimed(metric, cell, part, tempered)
+
+    mended = (
+        "both arms are less sure there than people, by 0.50 nats of entropy with majority labels and 0.60 with soft"
+    )
+    assert mended in told_of(world(unsure))["S5"]
+    sure = told_of(world(lambda *what: -unsure(*what) if what[0] == "entropy_gap" else unsure(*what)))["S5"]
+    assert "contradicted" in sure
+    assert "less sure there than people" not in sure
+
+
+def test_what_a_temperature_turns_into_a_loss_is_told() -> None:
+    told = told_of(world(sharp(-0.01), noise=1e-6))["hard"]
+    assert f"it helps at the best epoch on {ALONE} (by 0.020)" in told
+    assert (
+        "but with a temperature in both arms that is not shown; it then loses in 10 of 10 comparisons (by 0.01" in told
+    )
 
 
 @pytest.mark.parametrize(
@@ -383,7 +423,10 @@ def test_what_hard_delivery_does_to_the_last_epoch_is_told_of_the_average(more: 
 def test_the_answer_on_texts_has_images_in_a_sentence_of_their_own() -> None:
     images = ("cifar10h-resnet18", "cifar10h-small-cnn")
     texts, _, apart = told_of(world(noise=1e-6, protocols=(*SWEPT, *images)))["hard"].partition("On images, ")
-    assert apart == f"with all votes, it helps on {listed(images)} (by 0.020)."
+    assert apart == (
+        f"with all votes, it helps on {images[0]} (by 0.020); "
+        f"with 5 votes an image, it helps on {images[1]} (by 0.020)."
+    )
     assert "cifar10h" not in texts
 
 
@@ -399,7 +442,7 @@ def test_one_delivery_that_loses_on_images_is_not_nothing() -> None:
     assert judge_claims(seen, PAPER).row("A3", second).verdict == "undecided"
     apart = told_of(seen)["hard"].partition("On images, ")[2]
     assert apart.startswith(f"with all votes, it helps on {first} (by 0.02")
-    assert f" and sls loses on {second} (by 0.05" in apart
+    assert f"; with 5 votes an image, sls loses on {second} (by 0.05" in apart
     assert apart.endswith("), while nothing is shown of the other delivery.")
 
 

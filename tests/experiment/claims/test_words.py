@@ -10,12 +10,18 @@ CLAIMS = [claim.name for claim in read_claims("basins").claims]
 @pytest.mark.parametrize("name", CLAIMS)
 def test_every_rule_says_when_a_claim_is_supported_and_contradicted(claims: Claims, name: str) -> None:
     told = rules(claims[name])
-    why = claims[name].why
-    assert told[len(claims[name].parts) :] == ([f"Why so: {why}"] if why else [])
+    why, changed = claims[name].why, claims[name].changed
+    said = [f"Why so: {why}"] * bool(why) + [f"Changed later: {changed}"] * bool(changed)
+    assert told[len(claims[name].parts) :] == said
     for part, rule in zip(claims[name].parts, told, strict=False):
         assert rule.endswith(".")
         assert ("supported if" in rule.lower() and "contradicted if" in rule) or part.kind == "follows"
         assert rule.startswith({"decides": "", "needed": "Needed", "beside": "Beside"}[part.weight])
+
+
+def test_rules_that_were_changed_when_results_had_been_seen_say_so() -> None:
+    changed = {paper: [c.name for c in read_claims(paper).claims if c.changed] for paper in ("basins", "soft-labels")}
+    assert changed == {"basins": ["B7"], "soft-labels": ["S4"]}
 
 
 def test_tests_margins_and_families_are_named(claims: Claims) -> None:

@@ -8,7 +8,7 @@ and nothing is called open: how far it is, and what it looks like so far.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from dissensus.base.words import listed, many
 from dissensus.experiment.claims.claim import metric_title, read_claims
@@ -17,7 +17,7 @@ from dissensus.experiment.claims.soft_labels_answer import soft_labels_answer
 from dissensus.experiment.papers import Evidence, read_paper
 
 FIRST_ASKED = ("audited", "published")
-COUNTED = ("published", "audited", "last")
+COUNTED = ("published", "last", "audited", "audited-last")
 JUDGED = (SUPPORTED, CONTRADICTED, UNDECIDED)
 
 
@@ -65,8 +65,8 @@ def _few(ledger: Ledger) -> str:
 def _all(ledger: Ledger) -> str:
     row = asked(ledger, "B1")
     cells = row.deciding[0].cells
-    nll = next((cell.text for cell in cells if cell.metric == "soft_nll"), "")
-    less = f"soft NLL of SLS less that of soft labels is {nll}"
+    nll = next((cell for cell in cells if cell.metric == "soft_nll"), None)
+    less = f"soft NLL of SLS less that of soft labels is {nll.text if nll else ''}"
     if row.standing not in JUDGED:
         return f"With all votes, whether SLS and soft labels are on a par is {_not_yet(row, less)}."
     beyond = [f"{metric_title(cell.metric)} {cell.text}" for cell in cells if cell.verdict == CONTRADICTED]
@@ -75,9 +75,18 @@ def _all(ledger: Ledger) -> str:
         CONTRADICTED: "With all votes, SLS and soft labels are not on a par, beyond the margin SLS less soft labels: "
         f"{', '.join(beyond)}",
         UNDECIDED: "With all votes, it was neither shown that SLS and soft labels are the same within the margins nor "
-        f"that they differ by more: {less}, with a margin of {_margin('B1'):g}",
+        f"that they differ by more: {less}, {_side(nll)}",
     }[row.verdict]
     return f"{told} ({_by(ledger, row)}); {_majority(ledger)}."
+
+
+def _side(nll: Measured | None) -> str:
+    """Which is better, where the interval says so: more than nothing and more than a margin are two questions."""
+    margin = f"{_margin('B1'):g}"
+    if nll is None or nll.low is None or nll.high is None or nll.low <= 0 <= nll.high:
+        return f"with a margin of {margin}"
+    better = "SLS is" if nll.high < 0 else "soft labels are"
+    return f"so {better} better, and whether by more than the margin of {margin} is open"
 
 
 def _margin(claim: str, metric: str = "soft_nll") -> float:
@@ -146,7 +155,7 @@ def _sharpness(ledger: Ledger) -> str:
 
 
 def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
-    counts = "; ".join(f"{_VIEWS[view]} {_verdicts(ledger.under(view))}" for view in COUNTED)
+    counts = "; ".join(f"{words} {_verdicts(ledger.under(view))}" for view, words in _VIEWS.items())
     seeds = {cell.seed for cell in evidence.runs.values()}
     paper = read_paper(ledger.paper)
     planned, made = len(paper.cells()), len(evidence.runs)
@@ -161,11 +170,17 @@ def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
 
 
 _FEWEST = ("5 votes", "10 votes")
-_SHORT = {"published": "published protocol", "audited": "audited protocol", "last": "last epoch"}
+_SHORT = {
+    "published": "published protocol",
+    "last": "published, last epoch",
+    "audited": "audited protocol",
+    "audited-last": "audited, last epoch",
+}
 _VIEWS = {
     "published": "by its own protocol",
+    "last": "by that at the last epoch, where nothing was selected,",
     "audited": "by the audited one",
-    "last": "and at the last epoch, where nothing was selected,",
+    "audited-last": "and by that at the last epoch",
 }
 
 
@@ -179,10 +194,12 @@ def _not_yet(row: Row, so_far: str, part: Judged | None = None) -> str:
     return f"not known yet: {why}{looks} ({row.claim}, {row.protocol} protocol)"
 
 
-def _verdicts(rows: Iterable[Row]) -> str:
+def _verdicts(rows: Sequence[Row]) -> str:
     counted = Counter[str](row.standing for row in rows if not row.ours)
     are = "is" if counted[SUPPORTED] == 1 else "are"
-    verdicts = [f"{counted[SUPPORTED]} {are} supported", f"{counted[CONTRADICTED]} contradicted"]
+    part = sum(row.in_part and row.standing == SUPPORTED for row in rows if not row.ours)
+    supported = f"{counted[SUPPORTED]} {are} supported{f' ({part} in part)' if part else ''}"
+    verdicts = [supported, f"{counted[CONTRADICTED]} contradicted"]
     verdicts.append(f"{counted[UNDECIDED]} undecided")
     if open_ := counted.total() - sum(counted[verdict] for verdict in JUDGED):
         verdicts.append(f"{open_} not judged")

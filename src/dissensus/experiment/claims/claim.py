@@ -122,6 +122,7 @@ class Claim:
     places: tuple[str, ...]
     parts: tuple[Part, ...]
     why: str = ""
+    changed: str = ""  # of a rule that did when results had been seen: what it was, and why
     ours: bool = False
     guard: Guard | None = None
 
@@ -217,7 +218,7 @@ def _claim(
     table: Mapping[str, Any], told: Mapping[str, Any], paper: Paper, outside: Iterable[str], before: list[str]
 ) -> Claim:
     where = f"the claim {table.get('name', 'without a name')}"
-    check_keys(where, table, ["name", "title", "places", "parts"], ["why", "ours", "guard"])
+    check_keys(where, table, ["name", "title", "places", "parts"], ["why", "changed", "ours", "guard"])
     if table["name"] in before:
         raise InputError(f"two claims are called {table['name']}.")
     if not table["places"]:
@@ -230,9 +231,8 @@ def _claim(
             check_known(where, "earlier claim", part.of, before)
     if not any(part.weight == "decides" for part in parts):
         raise InputError(f"{where} has no part that decides.")
-    return Claim(
-        table["name"], table["title"], tuple(table["places"]), parts, table.get("why", ""), table.get("ours", False)
-    )
+    said = {key: table[key] for key in ("why", "changed", "ours") if key in table}
+    return Claim(table["name"], table["title"], tuple(table["places"]), parts, **said)
 
 
 def _part(where: str, table: Mapping[str, Any], told: Mapping[str, Any], outside: Iterable[str]) -> Part:

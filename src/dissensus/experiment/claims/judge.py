@@ -35,7 +35,7 @@ def judge_claims(evidence: Evidence, paper: Paper, claims: Claims | None = None)
 
 def _under(view: View, evidence: Evidence, paper: Paper, claims: Claims) -> dict[str, Row]:
     rows: dict[str, Row] = {}
-    known = frozenset.intersection(*(plans(paper, name) for name in view.protocols))
+    known = frozenset.intersection(*(plans(paper, name, view.checkpoint) for name in view.protocols))
     for claim in claims.claims:
         here, why, beside = guarded(view, claim.guard, evidence)
         parts = tuple(
@@ -114,7 +114,8 @@ def _judged(
     if not_run:
         return replace(judged, reason="not run under this protocol", stage="not planned")
     if len(cells) < len(named):
-        judged = replace(judged, reason=f"{judged.reason}; the protocol plans {len(cells)} of {len(named)} cells")
+        reason = f"{judged.reason}; the protocol plans {len(cells)} of {len(named)} cells"
+        judged = replace(judged, reason=reason, stage="in part" if judged.stage == "judged" else judged.stage)
     if lost := sorted({cell for one in told for cell in one.diverged}, key=lambda cell: (str(cell.votes), cell.seed)):
         names = listed([_named(cell, evidence.diverged[cell]) for cell in lost])
         judged = replace(judged, reason=f"{judged.reason}; without {names}")

@@ -20,8 +20,11 @@ SUPPORTED: Verdict = "supported"
 CONTRADICTED: Verdict = "contradicted"
 UNDECIDED: Verdict = "undecided"
 
-Stage = Literal["judged", "early", "not planned"]
-"""Whether a rule has spoken on a part; it has not where runs are missing, or where the protocol plans none."""
+Stage = Literal["judged", "in part", "early", "not planned"]
+"""Whether a rule has spoken on a part; it has not where runs are missing, or where the protocol plans none.
+
+"in part": on those of its cells that the protocol plans, which are not all.
+"""
 
 Standing = Literal["supported", "contradicted", "undecided", "too few runs", "not run", "not planned"]
 """A verdict, or why no rule has spoken yet."""
@@ -127,20 +130,20 @@ class Row:
         return [part for part in self.parts if part.weight != "beside"]
 
     @property
-    def planned(self) -> bool:
-        """Whether the protocol plans runs that could decide it."""
-        return any(part.stage != "not planned" for part in self.deciding)
-
-    @property
     def standing(self) -> Standing:
         """The verdict, where all runs were tested that the protocol plans. A claim that waits for some is undecided
-        too, but nobody should read it so.
+        too, but nobody should read it so; nor one that stays so, since the protocol does not plan what it needs.
         """
-        if not self.planned:
-            return "not planned" if self.verdict == UNDECIDED else self.verdict
-        if self.verdict != UNDECIDED or not any(part.early for part in self.deciding):
+        if self.verdict != UNDECIDED:
             return self.verdict
-        return "too few runs" if self.begun else "not run"
+        if any(part.early for part in self.deciding):
+            return "too few runs" if self.begun else "not run"
+        return "not planned" if any(part.stage == "not planned" for part in self.deciding) else self.verdict
+
+    @property
+    def in_part(self) -> bool:
+        """Whether the verdict rests on a part of what the claim says, since the protocol plans no more."""
+        return any(part.stage == "in part" for part in self.deciding)
 
     @property
     def begun(self) -> bool:

@@ -12,6 +12,8 @@ from dissensus.metrics import METRICS
 
 Plans = frozenset[tuple[Any, ...]]
 
+ALIGNED = "barrier of units in order"  # a part of the diagnostic "barrier"
+
 DIAGNOSTIC_OF = {
     **dict.fromkeys(("top_eigenvalue", "filter_normalised_top"), "curvature"),
     **dict.fromkeys(("trace", "deflated_trace", "trace_times_norm"), "trace"),
@@ -21,7 +23,8 @@ DIAGNOSTIC_OF = {
     ),
     **dict.fromkeys(("cka", "debiased_cka"), "cka"),
     "cam_stability": "gradcam",
-    **dict.fromkeys(("barrier", "barrier_reset", "barrier_aligned"), "barrier"),
+    **dict.fromkeys(("barrier", "barrier_reset"), "barrier"),
+    "barrier_aligned": ALIGNED,
     **dict.fromkeys(("js_gain", "js_gain_given_entropy", "l1_gain", "l1_gain_given_entropy"), "sparse_target"),
     **dict.fromkeys(("best_epoch", "epochs_to_95", "area", "overfitting"), "dynamics"),
     **dict.fromkeys((f"{s}_auroc" for s in ("energy", "msp", "odin", "entropy", "margin", "knn")), "ood"),
@@ -29,13 +32,15 @@ DIAGNOSTIC_OF = {
 """A number of a model or of two -> the diagnostic that it is planned as."""
 
 
-def plans(paper: Paper, protocol: str) -> Plans:
-    """What a protocol plans: trainings, and trainings with a diagnostic."""
+def plans(paper: Paper, protocol: str, checkpoint: str = "best") -> Plans:
+    """What a protocol plans: trainings, and trainings with a diagnostic of these weights."""
     known: set[tuple[Any, ...]] = set()
     for one in paper.of(protocol):
         for cell in one.cells():
             known.add(training(cell))
             known |= {(*training(cell), diagnostic) for diagnostic in one.diagnostics}
+            if "barrier" in one.diagnostics and checkpoint == "best":  # units are put in order there alone
+                known.add((*training(cell), ALIGNED))
     return frozenset(known)
 
 

@@ -31,6 +31,7 @@ SAYS = {  # and what one adds where it was run
 }
 TEXT = ("frozen", "fine-tuned")  # models of texts
 EPOCH = {"best": "at the best epoch", "last": "at the last epoch, where none is chosen,"}
+TEMPERED = "with a temperature"
 EARLY: Standing = "too few runs"
 NONE = "undecided, since no model has learned enough to tell"
 ADDED = "added when results had been seen"
@@ -46,7 +47,7 @@ def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
     Whether soft labels bring models nearer to people (S1) is not known yet: nothing was run.
     """
     return [
-        *(_told(ledger, claim, *says) for claim, says in SAYS.items()),
+        *(_told(ledger, evidence, claim, *says) for claim, says in SAYS.items()),
         f"Does hard delivery help on text (A3, A4; in nats of soft NLL)? {' '.join(hard_delivery(ledger))}",
         votes_sentence(evidence),
         _how_sure(ledger, evidence),
@@ -70,12 +71,59 @@ def by_numbers(row: Row) -> str:
     return combined(row.parts)[0]
 
 
-def against(row: Row) -> str:
-    """The numbers of the parts that contradict a claim."""
-    return "; ".join(part.measured for part in row.deciding if part.verdict == CONTRADICTED)
+def refuted(row: Row, evidence: Evidence) -> str:
+    """The numbers of the parts that contradict a claim, then of the others; and what has to be known with them."""
+    parts = sorted(row.deciding, key=lambda part: part.verdict != CONTRADICTED)
+    told = [part.measured + f", {part.verdict}" * (part.verdict != CONTRADICTED) for part in parts]
+    return "; ".join(filter(None, [*told, _doubtful(evidence, row.protocol) if row.claim == "S5" else ""]))
 
 
-def _told(ledger: Ledger, claim: str, what: str, more: str = "") -> str:
+def farther(ledger: Ledger) -> str:
+    """Where soft labels are farther from people by a distance that decides nothing; "" where nowhere."""
+    rows = [*rows_of(ledger, "S1"), *(ledger.row("S1", view) for view in MEANS)]
+    rows = [row for row in rows if row.seeds and not row.barred]
+    found: dict[tuple[str, str], list[tuple[Row, Measured]]] = {}
+    for row in rows:
+        for cell in next(part for part in row.parts if part.part == "other distances").cells:
+            metric, _, reading = cell.cell.partition(", ")
+            found.setdefault((metric, reading), []).append((row, cell))
+    told = []
+    for (metric, reading), cells in found.items():
+        worse = [(row, cell) for row, cell in cells if cell.verdict == CONTRADICTED]
+        if not worse:
+            continue
+        by = sorted(100 * (1 / cell.mean - 1) for _, cell in worse if cell.mean)
+        span = " to ".join(dict.fromkeys(f"{share:.0f}" for share in (by[0], by[-1])))
+        mended = {row.view for row, cell in found.get((metric, TEMPERED), []) if cell.verdict == SUPPORTED}
+        nearer = [where(row) for row, _ in worse if row.view in mended and reading != TEMPERED]
+        but = f"; {TEMPERED} in both arms they are nearer {listed(nearer)}" if nearer else ""
+        told.append(
+            f"By {metric}, {reading}, which decides nothing, soft labels are farther from people "
+            f"{listed([where(row) for row, _ in worse])} (by {span} %){but}."
+        )
+    return " ".join(told)
+
+
+def where(row: Row) -> str:
+    return f"on average over {MEANS[row.view]}{' †' * bool(row.added)}" if row.view in MEANS else f"on {row.view}"
+
+
+def _doubtful(evidence: Evidence, protocol: str) -> str:
+    """Of a model that is less sure than people where they disagree most, with either labels: nothing false to mend."""
+    gaps = [
+        evidence.numbers("entropy_gap", protocol=protocol, method=method, slice="disputed").values()
+        for method in ("majority", "soft")
+    ]
+    hard, soft = (sum(one) / len(one) if one else 0.0 for one in gaps)
+    if min(hard, soft) <= 0:
+        return ""
+    return (
+        f"both arms are less sure there than people, by {hard:.2f} nats of entropy with majority labels and {soft:.2f} "
+        "with soft ones, so there is no false confidence to mend"
+    )
+
+
+def _told(ledger: Ledger, evidence: Evidence, claim: str, what: str, more: str = "") -> str:
     """Where a claim holds, of the data sets and models that have learned enough to tell."""
     alone = rows_of(ledger, claim)
     if not alone:
@@ -84,12 +132,13 @@ def _told(ledger: Ledger, claim: str, what: str, more: str = "") -> str:
     lines = []
     if held := [row.view for row in judged if row.verdict == SUPPORTED]:
         lines.append(f"supported on {listed(held)}")
-    if not_ := [f"{row.view} ({against(row)})" for row in judged if row.verdict == CONTRADICTED]:
+    if not_ := [f"{row.view} ({refuted(row, evidence)})" for row in judged if row.verdict == CONTRADICTED]:
         lines.append(f"contradicted on {listed(not_)}")
     if open_ := [row.view for row in judged if row.verdict == UNDECIDED]:
         lines.append(f"undecided on {listed(open_)}")
     lines += _averages(ledger, claim)
-    return f"{what[:1].upper()}{what[1:]}{more} ({claim}): {'; '.join(lines) or NONE}."
+    beside = f" {farther(ledger)}" if claim == "S1" else ""
+    return f"{what[:1].upper()}{what[1:]}{more} ({claim}): {'; '.join(lines) or NONE}.{beside}".rstrip()
 
 
 def _averages(ledger: Ledger, claim: str) -> Iterator[str]:
@@ -119,24 +168,36 @@ def _few(ledger: Ledger) -> Iterator[str]:
     for row in sorted(rows, key=lambda row: row.verdict != SUPPORTED):
         where, later = f"{EPOCH[row.checkpoint]} on {row.protocol}", ADDED if row.added else ""
         if helps := _cells(row, SUPPORTED):
-            yield f"With {_which(helps)} votes an item it helps {where}{_by(helps, later)}{_left(row, helps)}."
+            gain = f"With {_which(helps)} votes an item it helps {where}{_by(helps, later)}{_left(row, helps)}"
+            yield f"{gain}{_lost(row, helps)}."
             continue
         worse, of = _cells(row, CONTRADICTED), len(row.deciding[0].cells)
         lost = f"; it loses in {len(worse)} of {of} comparisons{_by(worse)}" if worse else ""
-        yield f"{where[:1].upper()}{where[1:]} it is not shown to help with any of 2 to 50 votes{lost}."
+        yield f"{where[:1].upper()}{where[1:]} it is not shown to help with any of 2 to 50 votes{lost}{_lost(row)}."
     for protocol, why in early.items():
         yield f"Whether it helps on {protocol} with any of 2 to 50 votes is not known yet ({why})."
 
 
 def _left(row: Row, helps: Sequence[Measured]) -> str:
     """Whether what is gained is more than sharpness, and how much of it."""
-    tempered = next(part for part in row.parts if part.part.endswith("after a temperature"))
-    kept = [cell for cell in tempered.cells if cell.cell in {one.cell for one in helps} and cell.verdict == SUPPORTED]
+    kept = [cell for cell in _tempered(row) if cell.cell in {one.cell for one in helps} and cell.verdict == SUPPORTED]
     if len(kept) == len(helps):
         return f", with a temperature in both arms too{_by(kept)}"
     if kept:
         return f", but with a temperature in both arms in {len(kept)} of {len(helps)} comparisons only{_by(kept)}"
     return ", but with a temperature in both arms that is not shown"
+
+
+def _lost(row: Row, helps: Sequence[Measured] = ()) -> str:
+    """Where it loses once both arms have a temperature; ``helps``: that was spoken of just before."""
+    cells = _tempered(row)
+    worse = [cell for cell in cells if cell.verdict == CONTRADICTED]
+    it = "it then" if helps else f"{TEMPERED} in both arms it"
+    return f"; {it} loses in {len(worse)} of {len(cells)} comparisons{_by(worse)}" if worse else ""
+
+
+def _tempered(row: Row) -> Sequence[Measured]:
+    return next(part for part in row.parts if part.part.endswith("after a temperature")).cells
 
 
 def _all(ledger: Ledger) -> Iterator[str]:
@@ -181,21 +242,31 @@ def _too_little(ledger: Ledger) -> Iterator[str]:
 
 
 def _images(ledger: Ledger) -> Iterator[str]:
+    """By the votes that the trainings had: what "all" means is not the same in all of them."""
+    by_votes: dict[int | str, list[Row]] = {}
+    for row in rows_of(ledger, "A3"):
+        if not on_text(row) and not row.barred:
+            by_votes.setdefault(read_paper("soft-labels").protocols[row.protocol].votes, []).append(row)
+    told = [
+        f"with {'all votes' if votes == 'all' else f'{votes} votes an image'}, {said}"
+        for votes, rows in by_votes.items()
+        if (said := listed(list(_on_images(rows))))
+    ]
+    if told:
+        yield f"On images, {'; '.join(told)}."
+
+
+def _on_images(images: Sequence[Row]) -> Iterator[str]:
     """One delivery that loses leaves the claim open, which is about either, and is told all the same."""
-    images = [row for row in rows_of(ledger, "A3") if not on_text(row) and not row.barred]
     partly = [row for row in images if row.verdict == UNDECIDED and _cells(row, CONTRADICTED)]
     words = {SUPPORTED: "it helps", CONTRADICTED: "it loses", UNDECIDED: "nothing is shown"}
-    told = [
-        f"{said} on {_named(rows)}"
-        for verdict, said in words.items()
-        if (rows := [row for row in images if row.verdict == verdict and row not in partly])
-    ]
+    for verdict, said in words.items():
+        if rows := [row for row in images if row.verdict == verdict and row not in partly]:
+            yield f"{said} on {_named(rows)}"
     for row in partly:
         worse = _cells(row, CONTRADICTED)
         named = listed([cell.cell for cell in worse])
-        told.append(f"{named} loses on {row.view}{_by(worse)}, while nothing is shown of the other delivery")
-    if told:
-        yield f"On images, with all votes, {listed(told)}."
+        yield f"{named} loses on {row.view}{_by(worse)}, while nothing is shown of the other delivery"
 
 
 def _named(rows: Sequence[Row]) -> str:
@@ -312,12 +383,32 @@ def _enough_in_words(
     more = "more of them, up to a hundred, make no noticeably better model"
     if most == "all":
         more = "with fewer, models are worse"
-    return (
-        f"Pay for {_votes(most)} an item, as far as {listed(sets)} can tell: {more}. Measured with {method} labels; "
-        f"enough to come within {listed(margins)} of what all votes reach, which is {', '.join(reached)}. Where that "
-        "is poor, few votes are enough because more cannot help. "
-        f"{' '.join(beside)}"
-    ).rstrip()
+    weak = list(_weak(evidence, sets))
+    poor_ones = [] if weak else ["Where that is poor, few votes are enough because more cannot help."]
+    return " ".join(
+        [
+            f"Pay for {_votes(most)} an item, as far as {listed(sets)} can tell: {more}.",
+            *weak,
+            f"Measured with {method} labels; enough to come within {listed(margins)} of what all votes reach, which is "
+            f"{', '.join(reached)}.",
+            *poor_ones,
+            *beside,
+        ]
+    )
+
+
+def _weak(evidence: Evidence, protocols: Sequence[str]) -> Iterator[str]:
+    """Of those that have learned too little for claims on the hard arm: how little, and what that means for votes."""
+    guard = read_claims("soft-labels")["S1"].guard
+    assert guard is not None
+    for name in protocols:
+        ahead = lead(guard, name, "best", evidence)
+        if ahead is not None and ahead < guard.by:
+            yield (
+                f"But {name} is a weak witness: with majority labels it is {100 * ahead:.1f} points of accuracy ahead "
+                f"of the most frequent class, where S1 to S5 ask for {100 * guard.by:g}; few votes may be enough for "
+                "it because it cannot use more."
+            )
 
 
 def _level(evidence: Evidence, metric: str, protocols: Sequence[str], method: str) -> float:

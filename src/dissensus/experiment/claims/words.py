@@ -1,4 +1,4 @@
-"""Rules in words, for the page: what was written down before the runs."""
+"""Rules in words, for the page: what was written down before the runs, and what was changed later."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def rules(claim: Claim) -> list[str]:
     A protocol that plans fewer of these cells is judged on those.
     """
     why = [f"Why so: {claim.why}"] if claim.why else []
-    return [*map(rule, claim.parts), *why]
+    changed = [f"Changed later: {claim.changed}"] if claim.changed else []
+    return [*map(rule, claim.parts), *why, *changed]
 
 
 def rule(part: Part) -> str:

@@ -54,10 +54,10 @@ class Chances:
         seldom = [name for name, worlds in self.claims.items() if worlds["right"][0] < SELDOM]
         wrong = max(worlds["right"][1] for worlds in self.claims.values())
         return (
-            f"Undecided is not wrong: even if the paper were exactly right, {self.seeds} seeds would support "
-            f"{len(seldom)} of {len(self.claims)} claims in fewer than half of all repetitions ({', '.join(seldom)}; "
-            f"methods that correlate at {self.correlation:g} over seeds), and contradict none in more than "
-            f"{_percent(wrong)}."
+            f"Undecided is not wrong: even if the paper were exactly right, {self.seeds} seeds under its own protocol "
+            f"would support {len(seldom)} of {len(self.claims)} claims in fewer than half of all repetitions "
+            f"({', '.join(seldom)}; methods that correlate at {self.correlation:g} over seeds), and contradict none in "
+            f"more than {_percent(wrong)}."
         )
 
 

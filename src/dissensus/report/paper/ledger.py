@@ -24,6 +24,7 @@ SIGNS = {"supported": "✓", "contradicted": "✗", "undecided": "?"}  # of verd
 NO_SIGN, NOTHING = "–", "not planned"  # where a protocol plans no runs for a claim
 NOT_YET, EARLY = "…", "not enough runs"
 NOT_JUDGED = "not judged"
+IN_PART = "in part: on those methods and numbers of votes of the claim that the protocol plans"
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class ClaimView:
     ours: bool
     places: tuple[str, ...]
     standings: tuple[str, ...]  # the verdict, or why it is too early for one
+    in_part: tuple[bool, ...]  # whether it rests on a part of what the claim says
     reasons: tuple[str, ...]
     seeds: tuple[int, ...]
     rules: tuple[str, ...]
@@ -79,6 +81,11 @@ def claims_of(ledger: Ledger, rules: Mapping[str, Sequence[str]]) -> list[ClaimV
     for row in ledger:
         by_claim.setdefault(row.claim, {})[row.view] = row
     return [_claim([rows[view] for view in views], rules.get(name, ())) for name, rows in by_claim.items()]
+
+
+def in_words(row: Row) -> str:
+    """Where a claim stands."""
+    return f"{row.standing}, in part" if row.in_part and row.standing in SIGNS else row.standing
 
 
 def sign(row: Row) -> str:
@@ -111,6 +118,7 @@ def _claim(rows: Sequence[Row], rules: Sequence[str]) -> ClaimView:
         ours=first.ours,
         places=first.places,
         standings=tuple(row.standing for row in rows),
+        in_part=tuple(row.in_part for row in rows),
         reasons=tuple(row.reason for row in rows),
         seeds=tuple(row.seeds for row in rows),
         rules=tuple(rules),

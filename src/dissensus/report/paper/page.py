@@ -23,7 +23,7 @@ from dissensus.report.paper.drawing import Drawn
 from dissensus.report.paper.extras import extra_tables
 from dissensus.report.paper.figures import FIGURES
 from dissensus.report.paper.grid import called, to_csv
-from dissensus.report.paper.ledger import SIGNS, VIEWS, claims_of, counts, views_of
+from dissensus.report.paper.ledger import IN_PART, SIGNS, VIEWS, claims_of, counts, views_of
 from dissensus.report.paper.tables import LAYOUTS, other_readings, paper_tables
 from dissensus.report.paper.text import text_table
 
@@ -123,6 +123,7 @@ def _ledger_content(ledger: Ledger, rules: Mapping[str, Sequence[str]]) -> dict[
         "claims": claims_of(ledger, rules),
         "counts": [counts(ledger, view) for view in views],
         "signs": SIGNS,
+        "in_part": IN_PART,
     }
 
 
