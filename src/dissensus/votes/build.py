@@ -434,10 +434,16 @@ def _class_codes(
 
 
 def without_blanks(labels: pl.Series) -> pl.Series:
-    """Labels or annotators with None for what says nothing: the empty text, NaN."""
+    """Labels or annotators with None for what says nothing: text that is empty or all spaces, NaN.
+
+    >>> without_blanks(pl.Series(["yes", "", "  ", "no "])).to_list()
+    ['yes', None, None, 'no ']
+    """
     labels = as_text(labels)
-    if labels.dtype == pl.String and (labels == "").any():
-        return labels.replace("", None)
+    if labels.dtype == pl.String:
+        different = labels.unique()  # few, so that not all need be stripped
+        blank = different.filter(different.str.strip_chars() == "")
+        return labels.replace(blank, None) if len(blank) else labels
     return labels.fill_nan(None) if labels.dtype.is_float() else labels
 
 
