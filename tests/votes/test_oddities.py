@@ -65,6 +65,28 @@ def test_items_and_annotators_that_are_written_in_two_ways(tmp_path):
     assert not read_votes(file).notes
 
 
+COMPOSED, IN_PARTS = "s\u00fc\u00df", "su\u0308\u00df"  # which look alike
+
+
+def test_classes_items_and_annotators_that_look_alike(write):
+    rows = f"{COMPOSED},{COMPOSED},{COMPOSED}\n{IN_PARTS},{IN_PARTS},{IN_PARTS}\n{IN_PARTS},x,herb\n"
+    votes = read_votes(write(f"item,annotator,label\n{rows}"))
+    assert (votes.n_items, votes.n_annotators, votes.n_classes) == (2, 3, 3)
+    alone = "differ in the encoding of accents (NFC or NFD) alone; if they are one, write it in one way."
+    told = rf"'s\xfc\xdf' and 'su\u0308\xdf' {alone}"
+    in_order = rf"'su\u0308\xdf' and 's\xfc\xdf' {alone}"
+    assert votes.notes == (f"The classes {in_order}", f"The items {told}", f"The annotators {told}")
+    both = read_votes(write(f"item,label\n{IN_PARTS},{COMPOSED.title()}\n {COMPOSED},{IN_PARTS}\n"))
+    capitals, spaces = both.notes
+    assert "differ in capitals or spaces alone" in capitals
+    assert "differ in spaces alone" in spaces
+
+
+def test_accents_that_are_written_in_one_way_are_not_remarked_upon(write):
+    for one in (COMPOSED, IN_PARTS):
+        assert not read_votes(write(f"item,annotator,label\n{one},{one},{one}\nb,{one},herb\n")).notes
+
+
 def majority_table(most):
     people = [["x", "x", "y"], ["x", "y", "y"], ["y", "x", "y"]]
     rows = [[*people[row % 3], max(people[row % 3], key=people[row % 3].count)] for row in range(15)]

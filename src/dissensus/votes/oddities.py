@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from unicodedata import normalize
 
 import numpy as np
 import polars as pl
@@ -47,7 +48,7 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
 
 
 def odd_ids(items: pl.Series, annotators: Sequence[str | int] = ()) -> list[str]:
-    """Notes on items that differ in spaces alone, and on annotators that do in capitals, too.
+    """Notes on items that differ in spaces or encoding alone, and on annotators that do in capitals, too.
 
     >>> odd_ids(pl.Series(["a", "b", "a "]))
     ["The items 'a' and 'a ' differ in spaces alone; if they are one, write it in one way."]
@@ -56,8 +57,9 @@ def odd_ids(items: pl.Series, annotators: Sequence[str | int] = ()) -> list[str]
     if items.dtype != pl.String:
         return notes
     plain = items.str.strip_chars()
-    padded = plain.str.len_bytes() != items.str.len_bytes()
-    if not padded.any():
+    if (plain.str.len_bytes() != plain.str.len_chars()).any():  # else all is ASCII, which is encoded in one way
+        plain = plain.str.normalize("NFC")
+    if not (plain != items).any():
         return notes
     spelled: dict[str, list[str]] = {}
     shared = plain.is_duplicated()
@@ -67,12 +69,17 @@ def odd_ids(items: pl.Series, annotators: Sequence[str | int] = ()) -> list[str]
 
 
 def _spelled(names: Sequence[Class]) -> dict[str, list[str]]:
-    """All ways in which a name is written, by the name without capitals and spaces to spare."""
+    """All ways in which a name is written, by the name without capitals and spaces to spare, in one encoding."""
     spelled: dict[str, list[str]] = {}
     for name in names:
         if isinstance(name, str):
-            spelled.setdefault(" ".join(name.split()).casefold(), []).append(name)
+            spelled.setdefault(_composed(" ".join(name.split()).casefold()), []).append(name)
     return spelled
+
+
+def _composed(name: str) -> str:
+    """A letter and its accent as one character: Unicode knows them as two as well, and both look alike."""
+    return normalize("NFC", name)
 
 
 def _alike(what: str, spelled: dict[str, list[str]], by: str = "capitals or spaces") -> list[str]:
@@ -80,7 +87,9 @@ def _alike(what: str, spelled: dict[str, list[str]], by: str = "capitals or spac
     if not alike:
         return []
     more = f" ({len(alike)} {what} are written in several ways)" if len(alike) > 1 else ""
-    told = listed([*map(repr, alike[0])])
+    same = len({*map(_composed, alike[0])}) == 1
+    told = listed([*map(ascii if same else repr, alike[0])])
+    by = "the encoding of accents (NFC or NFD)" if same else by
     return [f"The {what} {told} differ in {by} alone; if they are one, write it in one way{more}."]
 
 
