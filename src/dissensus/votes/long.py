@@ -11,6 +11,7 @@ from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, called, find, missi
 from dissensus.votes.build import from_columns, side_by_side, without_blanks
 from dissensus.votes.ignored import without
 from dissensus.votes.numbers import numbers_or_text, whole_numbers
+from dissensus.votes.oddities import odd_lists
 from dissensus.votes.source import Source, Table, without_blank_lines
 from dissensus.votes.table import Votes
 
@@ -55,8 +56,9 @@ def read(source: Source, ask: Ask) -> Votes:
         told=none,
         without=["anonymous"],
         ignore=["ignore"],
+        several=['layout="lists"'],
     )
-    return replace(votes, notes=(*notes, *votes.notes)) if notes else votes
+    return replace(votes, notes=(*notes, *votes.notes, *(odd_lists(votes) if annotators is None else [])))
 
 
 def as_labels(labels: pl.Series, ask: Ask, typed: bool) -> pl.Series:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from unicodedata import normalize
 
@@ -19,6 +20,8 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 SPLIT = 15  # items that divide the others: who agrees with most of them on all of these may be computed from them
 
 SEPARATORS = (",", ";", "|", "#", "/", "+")
+LIST_MARKS = SEPARATORS[:3]  # at which cells are cut that hold lists
+BRACKETS = re.compile(r"\[.*[,'\"].*\]", re.DOTALL)
 
 
 def odd_classes(classes: Sequence[Class]) -> list[str]:
@@ -44,7 +47,7 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
     elif unsure:
         told = listed([*map(repr, unsure)])
         notes.append(f"The classes {told} count as the others do; if they say nothing of the item, ignore them.")
-    return [*notes, *(_joined(classes) or _decimal_commas(classes))]
+    return [*notes, *(_joined(classes) or _decimal_commas(classes) or _in_lists(classes))]
 
 
 def odd_ids(items: pl.Series, annotators: Sequence[str | int] = ()) -> list[str]:
@@ -107,12 +110,54 @@ def _joined(classes: Sequence[Class]) -> list[str]:
     """A note on classes that are others with a separator between them, as votes for several classes are written."""
     known = {name.strip() for name in classes if isinstance(name, str)}
     for mark in SEPARATORS:
-        found = [name for name in sorted(known) if mark in name and {part.strip() for part in name.split(mark)} < known]
+        found = [name for name in sorted(known) if mark in name and set(_parts(name, mark)) < known]
+        if any(len(set(_parts(name, mark))) < len(_parts(name, mark)) for name in found):
+            return _lists_told(found)  # one vote names a class once
         if found:
             some, them = ("es", "are") if len(found) > 1 else ("", "is")
             told = f"The class{some} {listed([*map(repr, found[:3])])}{', ...' if len(found) > 3 else ''} {them} made"
             return [f"{told} of others; if a vote may name several, say that the separator is {mark!r}."]
     return []
+
+
+def _in_lists(classes: Sequence[Class]) -> list[str]:
+    """A note on classes that look like lists: in brackets, or of parts that are all there once more, in any class.
+
+    >>> _in_lists(["x,y,x", "y,z"])
+    ["The class 'x,y,x' looks like a list; if it holds several votes, say that the layout is 'lists'."]
+    """
+    names = sorted({name.strip() for name in classes if isinstance(name, str)})
+    if found := [*filter(BRACKETS.fullmatch, names)]:
+        return _lists_told(found)
+    for mark in LIST_MARKS:
+        lists = {name: [*filter(None, _parts(name, mark))] for name in names}
+        times = Counter(part for parts in lists.values() for part in parts)
+        if found := [name for name in names if len(lists[name]) > 1 and all(times[part] > 1 for part in lists[name])]:
+            return _lists_told(found)
+    return []
+
+
+def _parts(name: str, mark: str) -> list[str]:
+    return [part.strip() for part in name.split(mark)]
+
+
+def _lists_told(found: Sequence[str]) -> list[str]:
+    one = len(found) == 1
+    told = f"The class{'' if one else 'es'} {listed([*map(repr, found[:3])])}{', ...' if len(found) > 3 else ''}"
+    what, they = ("looks like a list", "it holds") if one else ("look like lists", "they hold")
+    return [f"{told} {what}; if {they} several votes, say that the layout is 'lists'."]
+
+
+def odd_lists(votes: Votes) -> list[str]:
+    """A note on lists of labels where every item has one alone: each may be all votes on its item.
+
+    >>> odd_lists(Votes.from_records(items=["a", "b"], labels=[["yes", "no"], ["no"]]))
+    ["A list of labels is read as one vote for all in it; if it holds several votes, say that the layout is 'lists'."]
+    """
+    if not votes.multilabel or votes.votes_per_item.max(initial=0) > 1 or votes.sets.sum(1).max(initial=0) < 2:
+        return []
+    told = "A list of labels is read as one vote for all in it"
+    return [f"{told}; if it holds several votes, say that the layout is 'lists'."]
 
 
 def odd_annotators(votes: Votes, what: str, mend: str) -> list[str]:
