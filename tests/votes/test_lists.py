@@ -200,6 +200,15 @@ def test_lists_that_may_be_votes_are_told_of(write):
     assert not read_votes(write(json_lines(alone), "votes.jsonl")).notes
 
 
+def test_a_table_of_lists_that_is_not_recognised(write):
+    path = write(json_lines(rows("id", "labels")), "votes.jsonl")
+    with pytest.raises(
+        InputError, match=r"In 'labels' are lists: where these hold all votes .* the layout is \"lists\""
+    ):
+        read_votes(path)
+    assert read_votes(path, item="id", layout="lists") == UNSIGNED
+
+
 @pytest.mark.parametrize("names", [("labels", "annotators"), ("label", "annotator")])
 def test_lists_side_by_side_may_be_meant_so(write, names):
     path = write(json_lines(rows("item", *names)), "votes.jsonl")

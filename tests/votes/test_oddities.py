@@ -120,10 +120,25 @@ def test_classes_that_are_several_others(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("classes", "told"),
+    [
+        (["x,y,x", "x,x", "y,y"], "The classes 'x,x', 'x,y,x' and 'y,y' look like lists; if they hold"),
+        (["x|y", "y|x", "z"], "The classes 'x|y' and 'y|x' look like lists; if they hold"),
+        (["x", "x; x", "y"], "The class 'x; x' looks like a list; if it holds"),  # one vote names a class once
+        (["['x', 'y']", "z"], "The class \"['x', 'y']\" looks like a list; if it holds"),
+        (["a,b", "b,c", "c,d", "d,a"], "The classes 'a,b', 'b,c', 'c,d', ... look like lists; if they hold"),
+    ],
+)
+def test_classes_that_look_like_lists_of_votes(classes, told):
+    assert odd_classes(classes) == [f"{told} several votes, say that the layout is 'lists'."]
+
+
 def test_ordinary_classes_are_not_remarked_upon():
     assert odd_classes(["no", "none", "unclear", "yes"]) == []
     assert odd_classes([1, 2, 3.5, True]) == []
     assert odd_classes(["a", "a, perhaps", "and/or", ",", "c#"]) == []
+    assert odd_classes(["Smith, J", "Smith, K", "[sic]", "a,"]) == []
 
 
 def test_a_column_of_texts_among_the_annotators(tmp_path):

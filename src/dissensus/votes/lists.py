@@ -37,10 +37,9 @@ def fits(source: Source, ask: Ask) -> bool:
     """Whether labels and annotators are both in lists. Of labels alone, a list may be one vote for several classes."""
     if not isinstance(source, TypedTable):
         return False
-    kinds = source.frame.collect_schema()
     label = called(source, LABELS) if ask.label is None else [ask.label]
     who = called(source, ANNOTATORS) if ask.annotator is None else [ask.annotator]
-    return bool(label and who) and all(isinstance(kinds.get(name), pl.List) for name in (*label, *who))
+    return bool(label and who) and {*label, *who} <= {*source.lists()}
 
 
 def read(source: Source, ask: Ask) -> Votes:

@@ -130,9 +130,10 @@ def _in_lists(classes: Sequence[Class]) -> list[str]:
     if found := [*filter(BRACKETS.fullmatch, names)]:
         return _lists_told(found)
     for mark in LIST_MARKS:
-        lists = {name: [*filter(None, _parts(name, mark))] for name in names}
-        times = Counter(part for parts in lists.values() for part in parts)
-        if found := [name for name in names if len(lists[name]) > 1 and all(times[part] > 1 for part in lists[name])]:
+        cut = {name: [*filter(None, _parts(name, mark))] for name in names if mark in name}
+        times = Counter(part for parts in cut.values() for part in parts)
+        times.update(name for name in names if name in times and name not in cut)
+        if found := [name for name, parts in cut.items() if len(parts) > 1 and all(times[part] > 1 for part in parts)]:
             return _lists_told(found)
     return []
 
@@ -142,10 +143,12 @@ def _parts(name: str, mark: str) -> list[str]:
 
 
 def _lists_told(found: Sequence[str]) -> list[str]:
-    one = len(found) == 1
-    told = f"The class{'' if one else 'es'} {listed([*map(repr, found[:3])])}{', ...' if len(found) > 3 else ''}"
-    what, they = ("looks like a list", "it holds") if one else ("look like lists", "they hold")
-    return [f"{told} {what}; if {they} several votes, say that the layout is 'lists'."]
+    mend = "several votes, say that the layout is 'lists'."
+    if len(found) == 1:
+        return [f"The class {found[0]!r} looks like a list; if it holds {mend}"]
+    names = [*map(repr, found)]
+    told = listed(names) if len(names) <= 3 else first(names, 3)
+    return [f"The classes {told} look like lists; if they hold {mend}"]
 
 
 def odd_lists(votes: Votes) -> list[str]:

@@ -211,6 +211,8 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
     columns = f" Its columns are {first(source.columns)}." if isinstance(source, Table) else ""
     if isinstance(source, TextTable) and source.begins_with_a_row():
         columns += " These are in rows below, too; if they are no names, write a line of names above."
+    if isinstance(source, TypedTable) and (held := source.lists()):
+        columns += f' In {held[0]!r} are lists: where these hold all votes on an item, the layout is "lists".'
     raise InputError(
         f"{source.name} has no layout of votes that is known here.{columns} If a row is an item and a column an "
         "annotator, name the column of the items; if a row is a vote, name that of the labels as well, and that of the "
