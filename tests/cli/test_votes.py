@@ -227,6 +227,15 @@ def test_missing_annotators_are_left_out_by_an_option(run, tmp_path):
     assert "not known" in out
 
 
+def test_lists_of_votes_are_read_by_an_option(run, tmp_path):
+    (tmp_path / "votes.jsonl").write_text('{"id": 1, "labels": ["x", "y", "x"]}\n{"id": 2, "labels": ["y", "y"]}\n')
+    words = ["votes", "votes.jsonl", "--item", "id", "--label", "labels"]
+    code, _, err = run(*words)
+    assert (code, err.endswith('say so with --layout "lists"\n')) == (2, True)
+    code, out, err = run(*words, "--layout", "lists", "--json")
+    assert (code, json.loads(out)["votes"]) == (0, 5), err
+
+
 def test_every_keyword_of_the_reader_is_an_option():
     from dissensus.cli.votes import votes
     from dissensus.votes import read_votes

@@ -88,26 +88,57 @@ def test_a_row_an_annotation(read, write):
     cells = [[json.dumps(v) if isinstance(v, dict) else str(v) for v in row.values()] for row in ROWS]
     quoted = ["\t".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in cells]
     table = write("\n".join(["\t".join(ROWS[0]), *quoted]) + "\n", "project.tsv")
-    for votes in (read(ROWS, label="mood"), read_votes(table, label="mood")):
+    for votes in (read(ROWS, label="mood"), read_votes(table, label="mood"), read(ROWS), read_votes(table)):
         assert votes.items.tolist() == [3]
         assert votes.multilabel
         assert votes.counts().tolist() == [[1, 2]]
         assert votes.annotator_names.tolist() == [1, 2]
-    for wrong in (lambda: read(ROWS), lambda: read_votes(table)):
-        with pytest.raises(InputError, match="that may be a control: 'text', 'mood'; say which holds the labels"):
-            wrong()
+    told = "'text' is not read as labels, being the same in all rows of a task; if it holds them, name it."
+    assert read(ROWS).notes == read_votes(table).notes == (told,)
+    assert not read(ROWS, label="mood").notes
 
 
 def row(number, who, **more):
     return {"text": f"t{number}", "id": number, "annotator": who, "annotation_id": number, "lead_time": 1.0, **more}
 
 
+def comma_separated(rows):
+    return "\n".join([",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)])
+
+
 def test_a_control_that_the_first_row_lacks(read):
     rows = [row(1, 1), row(1, 2, mood="good"), row(2, 1, mood="bad")]
-    with pytest.raises(InputError, match="that may be a control: 'text', 'mood'; say which holds the labels"):
-        read(rows)
-    votes = read(rows, label="mood")
+    votes = read(rows)
+    assert votes == read(rows, label="mood")
     assert (votes.classes, votes.counts().tolist()) == (("bad", "good"), [[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("rows", "several"),
+    [
+        ([row(1, 1, mood="good"), row(2, 1, mood="bad")], "'text', 'mood'"),  # nothing has a second row
+        ([row(1, 1, mood="good"), row(1, 2, mood="good")], "'text', 'mood'"),
+        (
+            [row(1, 1, mood="good", tone="warm"), row(1, 2, mood="bad", tone="cold")],
+            "'text', 'mood', 'tone'",
+        ),
+    ],
+)
+def test_rows_that_do_not_tell_which_key_is_the_control(read, write, rows, several):
+    for wrong in (lambda: read(rows), lambda: read_votes(write(comma_separated(rows), "project.csv"))):
+        with pytest.raises(
+            InputError, match=f"that may be a control: {several}; say which holds the labels with label="
+        ):
+            wrong()
+
+
+def test_data_of_several_fields_are_no_controls(read, write):
+    rows = [row(1, 1, ref=["r"], mood="good"), row(1, 2, ref=["r"], mood="bad"), row(2, 2, ref=["s"], mood="bad")]
+    votes = read(rows)
+    assert votes == read(rows, label="mood")
+    told = "'text' and 'ref' are not read as labels, being the same in all rows of a task; if one holds them, name it."
+    assert votes.notes == (told,)
+    assert read_votes(write(comma_separated(rows), "project.csv")) == votes
 
 
 @pytest.mark.parametrize(

@@ -241,3 +241,15 @@ def test_headers_as_spreadsheets_write_them(write):
         read_votes(write("Item,Task,Label\na,1,x\na,2,y\n"))
     with pytest.raises(InputError, match="has a column 'Label ', with a space"):
         read_votes(write("Item,Label \na,x\na,y\n"))
+
+
+@pytest.mark.parametrize("blank", ["", " ", "   ", "\u00a0", "\u3000 "])
+def test_a_label_of_blanks_is_an_empty_cell(write, blank):
+    votes = read_votes(write(f"item,annotator,label\na,ann,x\na,bob,{blank}\nb,ann,y\n"))
+    assert (votes.classes, votes.counts().tolist()) == (("x", "y"), [[1, 0], [0, 1]])
+    assert votes.notes == ("1 row has no label and is no vote (first: votes.csv, line 3).",)
+    assert read_votes(write(f"item,label\na,1\na,{blank}\nb,2\n")).classes == (1, 2)
+    assert read_votes(write(f"item,label\na,x|y\na,{blank}\nb,y\n"), separator="|").n_votes == 2
+    frame = pl.DataFrame({"item": ["a", "a", "b"], "label": ["x", blank, "y"]})
+    assert read_votes(frame).n_votes == 2
+    assert Votes.from_records(items=["a", "a"], labels=[["x", blank], ["y"]]).classes == ("x", "y")

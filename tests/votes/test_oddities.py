@@ -65,6 +65,28 @@ def test_items_and_annotators_that_are_written_in_two_ways(tmp_path):
     assert not read_votes(file).notes
 
 
+COMPOSED, IN_PARTS = "s\u00fc\u00df", "su\u0308\u00df"  # which look alike
+
+
+def test_classes_items_and_annotators_that_look_alike(write):
+    rows = f"{COMPOSED},{COMPOSED},{COMPOSED}\n{IN_PARTS},{IN_PARTS},{IN_PARTS}\n{IN_PARTS},x,herb\n"
+    votes = read_votes(write(f"item,annotator,label\n{rows}"))
+    assert (votes.n_items, votes.n_annotators, votes.n_classes) == (2, 3, 3)
+    alone = "differ in the encoding of accents (NFC or NFD) alone; if they are one, write it in one way."
+    told = rf"'s\xfc\xdf' and 'su\u0308\xdf' {alone}"
+    in_order = rf"'su\u0308\xdf' and 's\xfc\xdf' {alone}"
+    assert votes.notes == (f"The classes {in_order}", f"The items {told}", f"The annotators {told}")
+    both = read_votes(write(f"item,label\n{IN_PARTS},{COMPOSED.title()}\n {COMPOSED},{IN_PARTS}\n"))
+    capitals, spaces = both.notes
+    assert "differ in capitals or spaces alone" in capitals
+    assert "differ in spaces alone" in spaces
+
+
+def test_accents_that_are_written_in_one_way_are_not_remarked_upon(write):
+    for one in (COMPOSED, IN_PARTS):
+        assert not read_votes(write(f"item,annotator,label\n{one},{one},{one}\nb,{one},herb\n")).notes
+
+
 def majority_table(most):
     people = [["x", "x", "y"], ["x", "y", "y"], ["y", "x", "y"]]
     rows = [[*people[row % 3], max(people[row % 3], key=people[row % 3].count)] for row in range(15)]
@@ -98,10 +120,25 @@ def test_classes_that_are_several_others(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("classes", "told"),
+    [
+        (["x,y,x", "x,x", "y,y"], "The classes 'x,x', 'x,y,x' and 'y,y' look like lists; if they hold"),
+        (["x|y", "y|x", "z"], "The classes 'x|y' and 'y|x' look like lists; if they hold"),
+        (["x", "x; x", "y"], "The class 'x; x' looks like a list; if it holds"),  # one vote names a class once
+        (["['x', 'y']", "z"], "The class \"['x', 'y']\" looks like a list; if it holds"),
+        (["a,b", "b,c", "c,d", "d,a"], "The classes 'a,b', 'b,c', 'c,d', ... look like lists; if they hold"),
+    ],
+)
+def test_classes_that_look_like_lists_of_votes(classes, told):
+    assert odd_classes(classes) == [f"{told} several votes, say that the layout is 'lists'."]
+
+
 def test_ordinary_classes_are_not_remarked_upon():
     assert odd_classes(["no", "none", "unclear", "yes"]) == []
     assert odd_classes([1, 2, 3.5, True]) == []
     assert odd_classes(["a", "a, perhaps", "and/or", ",", "c#"]) == []
+    assert odd_classes(["Smith, J", "Smith, K", "[sic]", "a,"]) == []
 
 
 def test_a_column_of_texts_among_the_annotators(tmp_path):

@@ -464,6 +464,16 @@ def test_votes_tell_what_they_are(votes, people):
     assert repr(ordered) == "Votes(1 items, 2 classes in order, 1 multi-label votes, 1 an item)"
 
 
+def test_notes_stay_with_the_votes():
+    votes = Votes.from_records(items=[1, 1, 1, 2, 3], labels=["Cat", "cat", None, "cat", None])
+    assert repr(votes) == "Votes(3 items, 2 classes, 3 votes, 0 to 2 an item, 3 notes)"
+    voted = votes.take([0, 1])
+    one = Votes.from_records(items=[1, 1], labels=["Cat", "cat"])
+    assert repr(one) == "Votes(1 items, 2 classes, 2 votes, 2 an item, 1 note)"
+    for other in (votes.align([3, 2, 1], missing="keep"), voted, voted.subsample(1), voted.resample(5)):
+        assert other.notes == votes.notes
+
+
 # -- on disk
 
 

@@ -105,3 +105,11 @@ def test_anonymous_votes_of_a_wide_table(write):
     votes = read_votes(write("item,ann,bob\na,x,y\nb,x,\n"), anonymous=True)
     assert (votes.annotators, votes.annotator_names) == (None, None)
     assert votes.counts().tolist() == [[1, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("blank", [" ", "\u00a0"])
+def test_a_cell_of_blanks_is_an_empty_one(write, blank):
+    votes = read_votes(write(f"item,ann,bob\na,yes,{blank}\nb,no,no\nc,{blank},\n"))
+    assert votes == read_votes(write("item,ann,bob\na,yes,\nb,no,no\nc,,\n", "empty.csv"))
+    assert votes.notes == ("1 item has no votes (first: 'c').",)
+    assert read_votes(write(f"item,ann,bob\na,1,{blank}\nb,2,2\n"), layout="wide").classes == (1, 2)

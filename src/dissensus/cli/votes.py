@@ -47,11 +47,12 @@ def votes(
     layout: Annotated[
         str | None,
         typer.Option(
-            help="long, wide or counts, where a file can be read in two ways; nested: {item: {annotator: label}}."
+            help="long, wide or counts, where a file can be read in two ways; lists: a row is an item, and a list in "
+            "it holds its votes; nested: {item: {annotator: label}}."
         ),
     ] = None,
     separator: Annotated[
-        str | None, typer.Option(help="What stands between the labels of one multi-label vote.")
+        str | None, typer.Option(help="What stands between the labels of one multi-label vote, or of a list of votes.")
     ] = None,
     delimiter: Annotated[
         str | None, typer.Option(help="What stands between columns, where a header can be cut in two ways.")

@@ -33,11 +33,13 @@ def from_columns(
     told: NDArray[np.bool_] | None = None,
     without: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    several: Sequence[str] = (),
 ) -> Votes:
     """Votes from equally long columns. A row without a label is no vote, but its item stays.
 
     ``told`` marks rows without a label that the caller's own notes are about; ``without`` is what one switches on to
-    leave annotators out, and ``ignore`` what one gives to say which labels are no votes.
+    leave annotators out, ``ignore`` what one gives to say which labels are no votes, and ``several`` what one gives to
+    say that a list holds several votes: without it, a label that is there twice in a list counts once.
     """
     items, labels = as_column("items", items), as_column("labels", labels)
     annotators = None if annotators is None else as_column("annotators", annotators)
@@ -47,7 +49,7 @@ def from_columns(
     items = _id_column("item", items, place)
     grouped, (codes, names, sets), (who, who_ids) = side_by_side(
         lambda: Grouped.of(items),
-        lambda: _label_codes(labels, names, place, ignore),
+        lambda: _label_codes(labels, names, place, ignore, several),
         lambda: _annotator_codes(annotators, place),
     )
     item = np.repeat(np.arange(len(grouped.sizes), dtype=np.int32), grouped.sizes)
@@ -345,7 +347,7 @@ def _id_column(what: str, column: pl.Series, place: Place) -> pl.Series:
             raise InputError(f"{place(row)}: the {what} must be a whole number or text, but it is {column[row]!r}.")
         return whole
     if len(column) and not (column.dtype.is_integer() or column.dtype == pl.String):
-        raise InputError(f"{place(0)}: the {what} must be a whole number or text, but it is {column[0]!r}.")
+        raise InputError(f"{place(0)}: the {what} must be a whole number or text, but it is {column.to_list()[0]!r}.")
     return column
 
 
@@ -397,10 +399,14 @@ def _of_votes(
 
 
 def _label_codes(
-    labels: pl.Series, classes: tuple[Class, ...] | None, place: Place, ignore: Sequence[str]
+    labels: pl.Series,
+    classes: tuple[Class, ...] | None,
+    place: Place,
+    ignore: Sequence[str],
+    several: Sequence[str],
 ) -> tuple[NDArray[np.int32], tuple[Class, ...], NDArray[np.bool_] | None]:
     if isinstance(labels.dtype, pl.List):
-        return _set_codes(labels, classes, place, ignore)
+        return _set_codes(labels, classes, place, ignore, several)
     return *_class_codes(labels, classes, place, ignore), None
 
 
@@ -434,10 +440,16 @@ def _class_codes(
 
 
 def without_blanks(labels: pl.Series) -> pl.Series:
-    """Labels or annotators with None for what says nothing: the empty text, NaN."""
+    """Labels or annotators with None for what says nothing: text that is empty or all spaces, NaN.
+
+    >>> without_blanks(pl.Series(["yes", "", "  ", "no "])).to_list()
+    ['yes', None, None, 'no ']
+    """
     labels = as_text(labels)
-    if labels.dtype == pl.String and (labels == "").any():
-        return labels.replace("", None)
+    if labels.dtype == pl.String:
+        different = labels.unique()  # few, so that not all need be stripped
+        blank = different.filter(different.str.strip_chars() == "")
+        return labels.replace(blank, None) if len(blank) else labels
     return labels.fill_nan(None) if labels.dtype.is_float() else labels
 
 
@@ -473,7 +485,11 @@ def _refuse_unknown_order(names: tuple[Class, ...]) -> None:
 
 
 def _set_codes(
-    labels: pl.Series, classes: tuple[Class, ...] | None, place: Place, ignore: Sequence[str]
+    labels: pl.Series,
+    classes: tuple[Class, ...] | None,
+    place: Place,
+    ignore: Sequence[str],
+    several: Sequence[str],
 ) -> tuple[NDArray[np.int32], tuple[Class, ...], NDArray[np.bool_]]:
     """The row of every vote in a table of label sets, -1 for none, and that table."""
     size = labels.list.len().fill_null(0).to_numpy()
@@ -481,12 +497,20 @@ def _set_codes(
     flat = labels.filter(size > 0).explode()
     members, classes = _class_codes(flat, classes, lambda at: place(int(row[at])), ignore)
     row, members = row[members >= 0], members[members >= 0]
-    row, members = np.divmod(np.unique(row * len(classes) + members), len(classes))
+    named = np.sort(row * len(classes) + members)
+    if several and (again := named[1:] == named[:-1]).any():
+        at, name = divmod(int(named[again.argmax()]), len(classes))
+        raise InputError(
+            f"{place(at)}: the label {classes[name]!r} is there twice, but one vote names a class once. Write it once "
+            "or, if these are several votes, say so",
+            give=several,
+        )
+    row, members = np.divmod(np.unique(named), len(classes))
     # a set is written as text, "2,7", and numbered like any other text
     text = pl.DataFrame({"row": row, "member": members}).group_by("row", maintain_order=True)
-    named = text.agg(pl.col("member").cast(pl.String).str.join(","))
+    written = text.agg(pl.col("member").cast(pl.String).str.join(","))
     keys = np.full(len(labels), "", object)
-    keys[named["row"].to_numpy()] = named["member"].to_numpy()
+    keys[written["row"].to_numpy()] = written["member"].to_numpy()
     codes, values = numbered(pl.Series(keys, dtype=pl.String))
     sets = np.zeros((len(values), len(classes)), bool)
     for position, value in enumerate(values):

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from dissensus.base.errors import InputError, unknown
-from dissensus.base.words import many
+from dissensus.base.words import listed, many
 from dissensus.votes.answers import Answer, only, text_cells, votes_of
 from dissensus.votes.ask import Ask, refuse_given
 from dissensus.votes.build import Place
@@ -140,7 +140,8 @@ def _read_rows(source: Source, ask: Ask) -> Votes:
         rows = source.content
         keys = list(dict.fromkeys(key for row in rows for key in row))  # a row may lack a control nobody answered
         names = [name for name in keys if name not in OTHERS]
-        label = ask.label or only(source.name, names, "keys that may be a control")
+        columns = {name: [row.get(name) for row in rows] for name in ("id", *names)}
+        label, notes = _control(source.name, ask, columns, "keys")
         for role, key, known in (("control", label, names), ("key", item, keys), ("key", who, keys)):
             if key not in keys:
                 raise InputError(f"{unknown(role, key, known)}.")
@@ -150,14 +151,40 @@ def _read_rows(source: Source, ask: Ask) -> Votes:
 
         cells = (_cell(row.get(label), place, at) for at, row in enumerate(rows))
         answers = [Answer(row.get(item), row.get(who), cell) for row, cell in zip(rows, cells, strict=True)]
-        return votes_of(answers, ask, place=place)
+        return votes_of(answers, ask, place=place, notes=notes)
     assert isinstance(source, Table)
-    names = [name for name in source.columns if name not in OTHERS]
-    label = ask.label or only(source.name, names, "columns that may be a control")
+    names = ["id", *(name for name in source.columns if name not in OTHERS)]
+    columns = {} if ask.label else dict(zip(names, text_cells(source, names), strict=True))
+    label, notes = _control(source.name, ask, columns, "columns")
     items, annotators, labels = text_cells(source, [item, who, label])
     cells = (_cell(label, source.place, at) for at, label in enumerate(labels))
-    columns = zip(items, annotators, cells, strict=True)
-    return votes_of((Answer(*row) for row in columns), ask, place=source.place)
+    answers = [Answer(*row) for row in zip(items, annotators, cells, strict=True)]
+    return votes_of(answers, ask, place=source.place, notes=notes)
+
+
+def _control(name: str, ask: Ask, columns: dict[str, list[Any]], what: str) -> tuple[str, list[str]]:
+    """The control, and a note on what is none: the data of a task, which are the same in all of its rows.
+
+    >>> columns = {"id": [1, 1, 2], "text": ["so", "so", "no"], "mood": ["good", "bad", "bad"]}
+    >>> _control("project.csv", Ask(), columns, "columns")
+    ('mood', ["'text' is not read as labels, being the same in all rows of a task; if it holds them, name it."])
+    """
+    if ask.label is not None:
+        return ask.label, []
+    ids, *_ = columns.values()
+    names = [key for key in columns if key != "id"]
+    differing = [key for key in names if _differs_within(ids, columns[key])]
+    if len(names) == 1 or len(differing) != 1:
+        return only(name, names, f"{what} that may be a control"), []
+    others = [repr(key) for key in names if key not in differing]
+    told = f"{listed(others)} {'is' if len(others) == 1 else 'are'} not read as labels, being the same in all rows of a"
+    return differing[0], [f"{told} task; if {'it holds' if len(others) == 1 else 'one holds'} them, name it."]
+
+
+def _differs_within(ids: list[Any], values: list[Any]) -> bool:
+    """Whether rows of one task hold different values; one that holds none differs, too, since data are in all rows."""
+    seen = dict(zip(ids, values, strict=True))
+    return any(seen[task] != value for task, value in zip(ids, values, strict=True))
 
 
 def _cell(cell: Any, place: Place = str, at: int = 0) -> Any:

@@ -8,9 +8,10 @@ import polars as pl
 
 from dissensus.base.errors import InputError
 from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, called, find, missing_column
-from dissensus.votes.build import from_columns, side_by_side
+from dissensus.votes.build import from_columns, side_by_side, without_blanks
 from dissensus.votes.ignored import without
 from dissensus.votes.numbers import numbers_or_text, whole_numbers
+from dissensus.votes.oddities import odd_lists
 from dissensus.votes.source import Source, Table, without_blank_lines
 from dissensus.votes.table import Votes
 
@@ -55,8 +56,9 @@ def read(source: Source, ask: Ask) -> Votes:
         told=none,
         without=["anonymous"],
         ignore=["ignore"],
+        several=['layout="lists"'],
     )
-    return replace(votes, notes=(*notes, *votes.notes)) if notes else votes
+    return replace(votes, notes=(*notes, *votes.notes, *(odd_lists(votes) if annotators is None else [])))
 
 
 def as_labels(labels: pl.Series, ask: Ask, typed: bool) -> pl.Series:
@@ -64,10 +66,11 @@ def as_labels(labels: pl.Series, ask: Ask, typed: bool) -> pl.Series:
     text = ask.classes is not None and any(isinstance(name, str) for name in ask.classes)
     if not typed and (text or ask.separator is not None):
         labels = labels.cast(pl.String)  # whole numbers of a text file, as they were written
+    labels = without_blanks(labels)
     if ask.separator is None:
         return labels if text else numbers_or_text(labels)
     if labels.dtype != pl.String:
         raise InputError(f"separator={ask.separator!r} cuts labels of text, but these are of type {labels.dtype}.")
-    cut = labels.replace("", None).str.split(ask.separator)
+    cut = labels.str.split(ask.separator)
     numbers = labels.head(0) if text else numbers_or_text(cut.drop_nulls().explode())
     return cut if numbers.dtype == pl.String else cut.cast(pl.List(numbers.dtype))

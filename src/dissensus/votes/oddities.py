@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from unicodedata import normalize
 
 import numpy as np
 import polars as pl
@@ -18,6 +20,8 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 SPLIT = 15  # items that divide the others: who agrees with most of them on all of these may be computed from them
 
 SEPARATORS = (",", ";", "|", "#", "/", "+")
+LIST_MARKS = SEPARATORS[:3]  # at which cells are cut that hold lists
+BRACKETS = re.compile(r"\[.*[,'\"].*\]", re.DOTALL)
 
 
 def odd_classes(classes: Sequence[Class]) -> list[str]:
@@ -43,11 +47,11 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
     elif unsure:
         told = listed([*map(repr, unsure)])
         notes.append(f"The classes {told} count as the others do; if they say nothing of the item, ignore them.")
-    return [*notes, *(_joined(classes) or _decimal_commas(classes))]
+    return [*notes, *(_joined(classes) or _decimal_commas(classes) or _in_lists(classes))]
 
 
 def odd_ids(items: pl.Series, annotators: Sequence[str | int] = ()) -> list[str]:
-    """Notes on items that differ in spaces alone, and on annotators that do in capitals, too.
+    """Notes on items that differ in spaces or encoding alone, and on annotators that do in capitals, too.
 
     >>> odd_ids(pl.Series(["a", "b", "a "]))
     ["The items 'a' and 'a ' differ in spaces alone; if they are one, write it in one way."]
@@ -56,8 +60,9 @@ def odd_ids(items: pl.Series, annotators: Sequence[str | int] = ()) -> list[str]
     if items.dtype != pl.String:
         return notes
     plain = items.str.strip_chars()
-    padded = plain.str.len_bytes() != items.str.len_bytes()
-    if not padded.any():
+    if (plain.str.len_bytes() != plain.str.len_chars()).any():  # else all is ASCII, which is encoded in one way
+        plain = plain.str.normalize("NFC")
+    if not (plain != items).any():
         return notes
     spelled: dict[str, list[str]] = {}
     shared = plain.is_duplicated()
@@ -67,12 +72,17 @@ def odd_ids(items: pl.Series, annotators: Sequence[str | int] = ()) -> list[str]
 
 
 def _spelled(names: Sequence[Class]) -> dict[str, list[str]]:
-    """All ways in which a name is written, by the name without capitals and spaces to spare."""
+    """All ways in which a name is written, by the name without capitals and spaces to spare, in one encoding."""
     spelled: dict[str, list[str]] = {}
     for name in names:
         if isinstance(name, str):
-            spelled.setdefault(" ".join(name.split()).casefold(), []).append(name)
+            spelled.setdefault(_composed(" ".join(name.split()).casefold()), []).append(name)
     return spelled
+
+
+def _composed(name: str) -> str:
+    """A letter and its accent as one character: Unicode knows them as two as well, and both look alike."""
+    return normalize("NFC", name)
 
 
 def _alike(what: str, spelled: dict[str, list[str]], by: str = "capitals or spaces") -> list[str]:
@@ -80,7 +90,9 @@ def _alike(what: str, spelled: dict[str, list[str]], by: str = "capitals or spac
     if not alike:
         return []
     more = f" ({len(alike)} {what} are written in several ways)" if len(alike) > 1 else ""
-    told = listed([*map(repr, alike[0])])
+    same = len({*map(_composed, alike[0])}) == 1
+    told = listed([*map(ascii if same else repr, alike[0])])
+    by = "the encoding of accents (NFC or NFD)" if same else by
     return [f"The {what} {told} differ in {by} alone; if they are one, write it in one way{more}."]
 
 
@@ -98,12 +110,57 @@ def _joined(classes: Sequence[Class]) -> list[str]:
     """A note on classes that are others with a separator between them, as votes for several classes are written."""
     known = {name.strip() for name in classes if isinstance(name, str)}
     for mark in SEPARATORS:
-        found = [name for name in sorted(known) if mark in name and {part.strip() for part in name.split(mark)} < known]
+        found = [name for name in sorted(known) if mark in name and set(_parts(name, mark)) < known]
+        if any(len(set(_parts(name, mark))) < len(_parts(name, mark)) for name in found):
+            return _lists_told(found)  # one vote names a class once
         if found:
             some, them = ("es", "are") if len(found) > 1 else ("", "is")
             told = f"The class{some} {listed([*map(repr, found[:3])])}{', ...' if len(found) > 3 else ''} {them} made"
             return [f"{told} of others; if a vote may name several, say that the separator is {mark!r}."]
     return []
+
+
+def _in_lists(classes: Sequence[Class]) -> list[str]:
+    """A note on classes that look like lists: in brackets, or of parts that are all there once more, in any class.
+
+    >>> _in_lists(["x,y,x", "y,z"])
+    ["The class 'x,y,x' looks like a list; if it holds several votes, say that the layout is 'lists'."]
+    """
+    names = sorted({name.strip() for name in classes if isinstance(name, str)})
+    if found := [*filter(BRACKETS.fullmatch, names)]:
+        return _lists_told(found)
+    for mark in LIST_MARKS:
+        cut = {name: [*filter(None, _parts(name, mark))] for name in names if mark in name}
+        times = Counter(part for parts in cut.values() for part in parts)
+        times.update(name for name in names if name in times and name not in cut)
+        if found := [name for name, parts in cut.items() if len(parts) > 1 and all(times[part] > 1 for part in parts)]:
+            return _lists_told(found)
+    return []
+
+
+def _parts(name: str, mark: str) -> list[str]:
+    return [part.strip() for part in name.split(mark)]
+
+
+def _lists_told(found: Sequence[str]) -> list[str]:
+    mend = "several votes, say that the layout is 'lists'."
+    if len(found) == 1:
+        return [f"The class {found[0]!r} looks like a list; if it holds {mend}"]
+    names = [*map(repr, found)]
+    told = listed(names) if len(names) <= 3 else first(names, 3)
+    return [f"The classes {told} look like lists; if they hold {mend}"]
+
+
+def odd_lists(votes: Votes) -> list[str]:
+    """A note on lists of labels where every item has one alone: each may be all votes on its item.
+
+    >>> odd_lists(Votes.from_records(items=["a", "b"], labels=[["yes", "no"], ["no"]]))
+    ["A list of labels is read as one vote for all in it; if it holds several votes, say that the layout is 'lists'."]
+    """
+    if not votes.multilabel or votes.votes_per_item.max(initial=0) > 1 or votes.sets.sum(1).max(initial=0) < 2:
+        return []
+    told = "A list of labels is read as one vote for all in it"
+    return [f"{told}; if it holds several votes, say that the layout is 'lists'."]
 
 
 def odd_annotators(votes: Votes, what: str, mend: str) -> list[str]:

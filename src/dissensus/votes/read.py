@@ -17,6 +17,7 @@ from dissensus.votes import (
     counts,
     doccano,
     label_studio,
+    lists,
     long,
     mturk,
     nested,
@@ -48,6 +49,7 @@ READERS = {
     "long": Reader("a row a vote", long.fits, long.read, (Table,)),
     "wide": Reader("a row an item, a column an annotator", wide.fits, wide.read, (Table,)),
     "counts": Reader("a row an item, a column a class", counts.fits, counts.read, (Table, Arrays), counted=True),
+    "lists": Reader("a row an item, its votes in a list", lists.fits, lists.read, (Table,)),
     "nested": Reader("JSON, an entry an item: {item: {annotator: label}}", nested.fits, nested.read, (Document,)),
     "saved": Reader("written by votes.save", saved.fits, saved.read, (Arrays,), export=True, counted=True),
     "label-studio": Reader(
@@ -108,6 +110,10 @@ def read_votes(
     without a label are no votes, though their items stay; what was left out or is odd stands in ``notes``. Either all
     votes have an annotator or none: if some are missing, or should not be known, ``anonymous`` leaves all of them out.
     Answers such as "don't know" or 99 are no votes either, if ``ignore`` lists them: they are left out and counted.
+
+    Where a row is an item and a list in its column ``labels`` holds all votes, ``layout="lists"`` has to be said. A
+    list ``annotators``, in the same order, may stand beside it. Text will do, too: cut at a comma, a semicolon, ``|``
+    or the ``separator``, or a list as JSON or Python write it.
 
     >>> import polars as pl
     >>> read_votes(pl.DataFrame({"item": ["a", "a", "b"], "label": ["yes", "no", "no"]})).counts()
@@ -205,6 +211,8 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
     columns = f" Its columns are {first(source.columns)}." if isinstance(source, Table) else ""
     if isinstance(source, TextTable) and source.begins_with_a_row():
         columns += " These are in rows below, too; if they are no names, write a line of names above."
+    if isinstance(source, TypedTable) and (held := source.lists()):
+        columns += f' In {held[0]!r} are lists: where these hold all votes on an item, the layout is "lists".'
     raise InputError(
         f"{source.name} has no layout of votes that is known here.{columns} If a row is an item and a column an "
         "annotator, name the column of the items; if a row is a vote, name that of the labels as well, and that of the "

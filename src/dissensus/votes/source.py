@@ -185,6 +185,10 @@ class TypedTable(Table):
                 self._refuse_mixed(column.name)
         return [frame[name] for name in names]
 
+    def lists(self) -> list[str]:
+        """The columns that hold lists."""
+        return [name for name, kind in self.frame.collect_schema().items() if isinstance(kind, pl.List)]
+
     def place(self, row: int) -> str:
         if self.unit == "line" and self.path is not None:
             return f"{self.name}, line {_line_of_record(self.path, row)}"

@@ -18,6 +18,7 @@ from dissensus.base.arrays import UNREADABLE, as_counts
 from dissensus.base.errors import InputError
 from dissensus.base.files import existing_file, written_whole
 from dissensus.base.streams import bits, uniform
+from dissensus.base.words import many
 from dissensus.votes.ids import Ids, as_ids, first_duplicate, refuse_duplicates
 from dissensus.votes.split import group_numbers, whole_groups
 
@@ -34,7 +35,8 @@ class Votes:
 
     A code is a row of ``sets``, the table of label sets that votes may name. With one label a vote that table is the
     identity and a code is a class index. Build one with :meth:`from_records`, :meth:`from_counts` or ``read_votes``;
-    it never changes afterwards. An item may be without votes; :meth:`frequencies` then refuses, by name.
+    it never changes afterwards. An item may be without votes; :meth:`frequencies` then refuses, by name. What was left
+    out, or looks like a slip, stands in ``notes``, which tables that are made of this one keep.
 
     >>> votes = Votes.from_records(items=["b", "a", "b"], labels=["cat", "dog", "dog"])
     >>> votes
@@ -54,7 +56,7 @@ class Votes:
     label_sets: NDArray[np.bool_] | None = None  # (sets, classes); None with one label a vote
     annotators: NDArray[np.int32] | None = None  # (votes,) positions in `annotator_names`
     annotator_names: Ids | None = None
-    notes: tuple[str, ...] = ()  # what a reader dropped or found odd; not part of the content
+    notes: tuple[str, ...] = ()  # what was left out or is odd, when they were read; not part of the content
 
     def __post_init__(self) -> None:
         for name in ("codes", "offsets", "items", "label_sets", "annotators", "annotator_names"):
@@ -406,6 +408,8 @@ class Votes:
             told.append(f"{low} an item" if low == high else f"{low} to {high} an item")
         if self.n_annotators is not None:
             told.append(f"{self.n_annotators} annotators")
+        if self.notes:
+            told.append(many(len(self.notes), "note"))
         return f"Votes({', '.join(told)})"
 
     # -- parts of the above
@@ -433,6 +437,7 @@ class Votes:
             label_sets=self.label_sets,
             annotators=None if self.annotators is None else self.annotators[at],
             annotator_names=self.annotator_names,
+            notes=self.notes,
         )
 
     def _strata(self, by: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

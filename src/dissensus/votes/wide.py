@@ -14,7 +14,7 @@ from dissensus.votes.ask import ITEM, Ask, find, missing_column, refuse_none, te
 from dissensus.votes.build import from_columns, without_blanks
 from dissensus.votes.ignored import without
 from dissensus.votes.numbers import whole_numbers
-from dissensus.votes.oddities import odd_annotators, odd_majority
+from dissensus.votes.oddities import odd_annotators, odd_lists, odd_majority
 from dissensus.votes.source import Rows, Source, Table, without_blank_lines
 from dissensus.votes.table import Votes
 
@@ -65,6 +65,7 @@ def read(source: Source, ask: Ask) -> Votes:
         ordered=ask.ordered,
         place=lambda row: f"{source.place(int(rows[at[row]]))}, column {names[who[row]]!r}",
         ignore=["ignore"],
+        several=['layout="lists"'],
     )
     table = replace(table, notes=(*none, *table.notes))
     if ask.annotators is not None:
@@ -72,6 +73,7 @@ def read(source: Source, ask: Ask) -> Votes:
     texts = texts_told(source, item, others, "name all annotators")
     mend = "leave the column out, or name the annotators"
     odd = [*odd_annotators(table, "column", mend), *odd_majority(table, "column", mend)]
+    odd += odd_lists(table) if len(names) == 1 else []
     return replace(table, notes=(*texts, *table.notes, *odd))
 
 

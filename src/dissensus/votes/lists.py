@@ -1,0 +1,157 @@
+"""Lists: a row an item, all its votes in one cell; where annotators are known, those in another, side by side.
+
+A cell is a list, or text that is one: as JSON or Python write it, or cut at a comma, a semicolon or "|".
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dissensus.base.errors import InputError
+from dissensus.base.words import listed, many
+from dissensus.votes.ask import ITEM, Ask, called, find, missing_column
+from dissensus.votes.build import as_column, from_columns, without_blanks
+from dissensus.votes.ignored import without
+from dissensus.votes.long import as_labels
+from dissensus.votes.numbers import whole_numbers
+from dissensus.votes.oddities import LIST_MARKS
+from dissensus.votes.source import Rows, Source, Table, TypedTable, without_blank_lines
+from dissensus.votes.table import Votes
+
+LABELS = ("labels", "annotations", "label")
+ANNOTATORS = ("annotators", "workers", "annotator", "worker")
+
+_ENTRY = r"""\s*(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"\[\]]+)\s*"""
+# Python itself would read the ['x' 'y'] of NumPy as ['xy']
+_PYTHON = re.compile(rf"\[(?:{_ENTRY}(?:,{_ENTRY})*)?,?\s*\]")
+
+
+def fits(source: Source, ask: Ask) -> bool:
+    """Whether labels and annotators are both in lists. Of labels alone, a list may be one vote for several classes."""
+    if not isinstance(source, TypedTable):
+        return False
+    label = called(source, LABELS) if ask.label is None else [ask.label]
+    who = called(source, ANNOTATORS) if ask.annotator is None else [ask.annotator]
+    return bool(label and who) and {*label, *who} <= {*source.lists()}
+
+
+def read(source: Source, ask: Ask) -> Votes:
+    assert isinstance(source, Table)
+    item = find(source, "item", ask.item, ITEM)
+    label = find(source, "label", ask.label, LABELS)
+    who = None if ask.anonymous else find(source, "annotator", ask.annotator, ANNOTATORS)
+    if item is None:
+        raise missing_column(source, "item", ITEM)
+    if label is None:
+        raise missing_column(source, "label", LABELS)
+    cells = source.cells([item, label] if who is None else [item, label, who])
+    cells, rows = (cells, range(len(cells[0]))) if source.typed else without_blank_lines(cells)
+    ids, *lists = cells
+    lists = [_without_empty(column) for column in _as_lists(source, lists, rows, ask.separator)]
+    sizes = [column.list.len().fill_null(0).to_numpy() for column in lists]
+    if len(lists) == 2:
+        _refuse_other_sizes(source, rows, *sizes)
+    # an item without any vote keeps one row, and so its place
+    row = np.repeat(np.arange(len(ids)), np.maximum(sizes[0], 1))
+    labels, *annotators = (column.explode() for column in lists)
+    labels, none, notes = without(labels, ask.ignore)
+    ids = ids.gather(row)
+    if not source.typed:
+        ids, annotators = whole_numbers(ids), [whole_numbers(column) for column in annotators]
+    if cells[1].dtype == pl.String and not labels.dtype.is_nested():
+        labels = as_labels(labels, replace(ask, separator=None), typed=False)
+    votes = from_columns(
+        ids,
+        labels,
+        annotators[0] if annotators else None,
+        classes=ask.classes,
+        ordered=ask.ordered,
+        place=lambda at: f"{source.place(int(rows[row[at]]))}, vote {at - int(np.searchsorted(row, row[at])) + 1}",
+        told=none,
+        without=["anonymous"],
+        ignore=["ignore"],
+    )
+    return replace(votes, notes=(*notes, *votes.notes))
+
+
+def _as_lists(source: Table, columns: list[pl.Series], rows: Rows, separator: str | None) -> list[pl.Series]:
+    """Columns of lists; those of text are cut at the separator, or else at the one mark that cuts the first of them."""
+    for column in columns:
+        if separator is not None and column.dtype != pl.String:
+            raise InputError(f"separator={separator!r} cuts lists of text, but {column.name!r} holds {column.dtype}.")
+    cut = [column for column in columns if column.dtype == pl.String and not _written(column)]
+    if separator is None and cut:
+        separator = _mark(source, cut[0])
+    return [_as_list(source, column, rows, separator) for column in columns]
+
+
+def _as_list(source: Table, column: pl.Series, rows: Rows, separator: str | None) -> pl.Series:
+    if isinstance(column.dtype, pl.Array):
+        return column.arr.to_list()
+    if isinstance(column.dtype, pl.List):
+        return column
+    if column.dtype != pl.String:
+        raise InputError(f"{source.name}: the column {column.name!r} holds no lists, but {column.dtype}.")
+    column = without_blanks(column)
+    if separator is not None and not _written(column):
+        return column.str.split(separator).list.eval(pl.element().str.strip_chars())
+    return as_column(column.name, [_parsed(source, int(row), cell) for row, cell in zip(rows, column, strict=True)])
+
+
+def _written(cells: pl.Series) -> bool:
+    """Whether cells hold lists as JSON or Python write them."""
+    return bool(cells.str.strip_chars_start().str.starts_with("[").any())
+
+
+def _parsed(source: Table, row: int, cell: str | None) -> list[Any] | None:
+    """The list that is written in a cell. Nothing but plain values is read from it."""
+    if cell is None:
+        return None
+    try:
+        found = json.loads(cell)
+    except ValueError:
+        try:
+            found = ast.literal_eval(cell.strip()) if _PYTHON.fullmatch(cell.strip()) else None
+        except (ValueError, SyntaxError):
+            found = None
+    if not isinstance(found, list):
+        raise InputError(
+            f"{source.place(row)}: {cell!r:.60} is no list as JSON or Python write it, but other cells of the column "
+            "are. Write all of them so, or all with what stands between votes alone."
+        )
+    return found
+
+
+def _mark(source: Table, column: pl.Series) -> str:
+    """What stands between the votes in cells of text."""
+    found = [mark for mark in LIST_MARKS if column.str.contains(mark, literal=True).any()]
+    if len(found) == 1:
+        return found[0]
+    told = f"can be cut at {listed([*map(repr, found)])}" if found else "is no list: there is no ',', ';' or '|' in it"
+    raise InputError(
+        f"{source.name}: what is in the column {column.name!r} {told}; say what stands between votes",
+        give=["separator"],
+    )
+
+
+def _without_empty(lists: pl.Series) -> pl.Series:
+    """None for an empty list: it is a row without a vote, and stays one when lists are laid end to end."""
+    return pl.select(pl.when(lists.list.len() > 0).then(lists)).to_series().alias(lists.name)
+
+
+def _refuse_other_sizes(source: Table, rows: Rows, labels: Any, annotators: Any) -> None:
+    other = labels != annotators
+    if other.any():
+        at = int(other.argmax())
+        told = f"{many(labels[at], 'label')} for {many(annotators[at], 'annotator')}, which go together one by one"
+        raise InputError(
+            f"{source.place(int(rows[at]))}: there is a list of {told}. Mend it, or leave all annotators out",
+            switch_on=["anonymous"],
+        )
