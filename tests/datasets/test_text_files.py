@@ -178,7 +178,9 @@ def test_new_texts_of_an_export_come_once(tmp_path):
     told = []
     ids, texts = own_items(texts=prodigy_export(tmp_path), say=told.append)
     assert (ids, texts.first) == (["-1", "0", "1"], ("Second, one.", " First ", "second one"))
-    assert told == [f"3 of 6 rows in {tmp_path}/annotations.jsonl repeat an id and its text; each is read once: 3 items."]
+    assert told == [
+        f"3 of 6 rows in {tmp_path}/annotations.jsonl repeat an id and its text; each is read once: 3 items."
+    ]
     assert own_items(texts=label_studio_min_export(tmp_path))[0] == ["b", "a", "c"]
 
 

@@ -74,9 +74,7 @@ def refuse_no_delivery(deliver: object) -> None:
         given = f"an object of type {type(deliver).__name__} was"
     else:
         return
-    raise InputError(
-        f"{given} given, but a delivery was expected, such as Multipass(votes, seed=0) or Soft(votes)."
-    )
+    raise InputError(f"{given} given, but a delivery was expected, such as Multipass(votes, seed=0) or Soft(votes).")
 
 
 class VotesDataset(data.Dataset):

@@ -1,4 +1,4 @@
-"""Texts from one table (CSV, TSV, JSON, JSON Lines, Parquet): an id a row, a text or two, and what must stay together."""
+"""Texts from one table (CSV, TSV, JSON, JSON Lines, Parquet): an id, a text or two, and what must stay together."""
 
 from __future__ import annotations
 
@@ -149,7 +149,8 @@ def _asked(reading: Mapping[str, Any]) -> Ask:
     """What was told of the columns of votes."""
     from dissensus.votes.ask import Ask
 
-    return Ask(**{role: reading.get(role) for role in ("item", "annotator", "annotators", "label")})
+    told: dict[str, Any] = {role: reading.get(role) for role in ("item", "annotator", "annotators", "label")}
+    return Ask(**told)
 
 
 def _places(table: Table, columns: Columns, ask: Ask, needed: Sequence[str]) -> dict[str, int]:
