@@ -194,6 +194,8 @@ def test_mistakes_are_told(model, tokenizer, items, tmp_path: Path) -> None:
         VotesTrainer(model, args, train_dataset=items[1:], processing_class=tokenizer, deliver=deliver)
     with pytest.raises(InputError, match="votes were given, but a delivery was expected"):
         VotesTrainer(model, args, train_dataset=items, processing_class=tokenizer, deliver=VOTES)
+    with pytest.raises(InputError, match=r"the class Multipass was given, but a delivery was expected, such as Multip"):
+        VotesTrainer(model, args, train_dataset=items, processing_class=tokenizer, deliver=Multipass)
     with pytest.raises(InputError, match=r"VotesTrainer trains on .*: pass deliver=.*Multipass\(votes, seed=0\)"):
         VotesTrainer(model, args, train_dataset=items, processing_class=tokenizer)
     with pytest.raises(InputError, match="needs a train_dataset whose items have positions"):

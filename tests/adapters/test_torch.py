@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -85,11 +86,19 @@ def test_an_index_without_an_epoch_is_refused_with_the_way_out(workers):
         VotesDataset(TensorDataset(INPUTS), Soft(VOTES))[3]
 
 
-def test_votes_are_no_delivery():
-    with pytest.raises(
-        InputError, match=r"a delivery was expected, such as Multipass\(votes, seed=0\) or Soft\(votes\)"
-    ):
-        VotesDataset(TensorDataset(INPUTS), VOTES)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("deliver", "given"),
+    [
+        (VOTES, "votes were"),
+        (Multipass, "the class Multipass was"),
+        ("multipass", "an object of type str was"),
+        (partial(Multipass, seed=0), "an object of type partial was"),
+    ],
+)
+def test_only_deliveries_are_deliveries(deliver, given):
+    told = rf"{given} given, but a delivery was expected, such as Multipass\(votes, seed=0\) or Soft\(votes\)"
+    with pytest.raises(InputError, match=told):
+        VotesDataset(TensorDataset(INPUTS), deliver)
 
 
 def test_data_and_delivery_must_be_equally_long():
@@ -174,6 +183,7 @@ def test_mappings_get_their_labels_by_name():
 def test_without_torch_the_extra_is_named():
     code = """
 import sys
+from functools import partial
 sys.modules["torch"] = None
 try:
     import dissensus.adapters.torch

@@ -39,6 +39,19 @@ def test_compare_judges_skips_what_is_done_and_grows(run, own_data):
     assert len(json.loads(run("runs", "list", "--json")[1])) == 5
 
 
+def test_the_file_that_is_given_now_has_its_name_on_what_is_told(run, own_data):
+    how = ("--inputs", "features.npy", "--methods", "majority,soft", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+    assert run("compare", "--votes", "labels.csv", *how)[0] == 0
+    (own_data / "labels.csv").rename(own_data / "final labels.csv")
+    code, out, err = run("compare", "--votes", "final labels.csv", *how, "--out", "final")
+    assert code == 0, err
+    assert err.count("done before") == 2
+    assert out.startswith("final labels.csv, all votes")
+    page = (own_data / "final" / "index.html").read_text()
+    assert "<h1>final labels.csv: soft and majority</h1>" in page
+    assert json.loads((own_data / "final/tables/comparison.json").read_text())["title"] == "final labels.csv"
+
+
 def test_a_plan_file_and_options_that_override_it(run, own_data):
     (own_data / "plan.toml").write_text(
         'methods = ["majority", "multipass"]\nseeds = 1\nvotes = [3]\n'

@@ -283,6 +283,23 @@ def test_texts(model, run, own_texts, train, tiny_encoder):
     assert f"run {name} was trained with texts, but these are pairs of texts" in err
 
 
+def test_from_an_export_with_its_texts_to_predictions_of_each(run, own_texts, train, tiny_encoder):
+    lines = [
+        {"text": f"a man sleeps {'outside ' * item}.", "_input_hash": 7 * item, "_task_hash": item, "answer": "accept"}
+        | {"accept": ["ab"[(item + who) % 3 == 0]], "_session_id": f"s{who}"}
+        for item in range(40)
+        for who in range(3)
+    ]
+    (own_texts / "prodigy.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert "--votes prodigy.jsonl --texts prodigy.jsonl" in run("votes", "prodigy.jsonl")[1]
+    name = train("--votes", "prodigy.jsonl", "--texts", "prodigy.jsonl", "--encoder", tiny_encoder)
+    code, out, err = run("predict", name, "--texts", "prodigy.jsonl")
+    assert code == 0, err
+    assert [row["item"] for row in read(out)] == [str(7 * item) for item in range(40)]
+    assert "Note: 80 of 120 rows in prodigy.jsonl repeat an id and its text; each is read once: 40 items." in err
+    assert "unknown option of new items 'say'" in run("predict", name, "--texts", "x.csv", "--option", "say=a")[2]
+
+
 def test_the_items_of_a_named_set(run, tmp_path, train):
     given = ("--data", "glyphs", "--option", "items=80")
     name = train(*given, "--model", "mlp")

@@ -42,6 +42,20 @@ def test_help_says_where_a_tie_goes(run):
     )
 
 
+def test_help_says_what_is_trained_and_how_long_if_nobody_does(run):
+    from dissensus.experiment.defaults import CIFAR, DEFAULTS, SMALL, TEXT
+
+    epochs = {name: recipe["epochs"] for name, recipe in TEXT.items()}
+    words = " ".join(run("compare", "--help")[1].replace("│", " ").split())
+    for told in (
+        f"{' and '.join(DEFAULTS)} bring the published ones ({CIFAR.model}, {CIFAR.recipe['epochs']} epochs, ",
+        f"(frozen, {epochs.pop('frozen')} epochs; with --model fine-tuned {epochs.pop('fine-tuned')} epochs)",
+        f"anything else a small model ({SMALL['epochs']} epochs)",
+    ):
+        assert told in words
+    assert not epochs
+
+
 def test_version(run):
     from dissensus import __version__
 

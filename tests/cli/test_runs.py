@@ -32,6 +32,22 @@ def test_a_narrow_terminal_cuts_nothing_off(run, own_data, monkeypatch):
     assert row["soft_nll"] == pytest.approx(scores["soft_nll", "best", False, "human"], rel=1e-6)
 
 
+@pytest.mark.parametrize(("width", "spared"), [(100, ""), (80, "epochs (1) and model (mlp)")])
+def test_words_of_a_list_stay_whole(run, own_data, monkeypatch, width, spared):
+    """Of 92 columns; those go first that are the same in all rows."""
+    (own_data / "labels.csv").rename(own_data / "clean-label.csv")
+    how = ("--inputs", "features.npy", "--methods", "soft,deterministic-control", "--epochs", 1, "--seeds", 2)
+    assert run("compare", "--votes", "clean-label.csv", *how)[0] == 0
+    monkeypatch.setattr(telling.out, "width", width)
+    head, *lines = run("runs", "list")[1].splitlines()
+    rows = [line.split() for line in lines]
+    assert [row[1:3] for row in rows[:2]] == [["clean-label.csv", "deterministic-control"]] * 2
+    assert max(map(len, lines)) <= width
+    names = ["run", "data", "method", "votes", "seed", "model", "epochs", "soft", "NLL"]
+    assert head.split() == [name for name in names if f"{name} (" not in spared]
+    assert (f"No room here for {spared}; --json tells all." in " ".join(" ".join(lines).split())) == bool(spared)
+
+
 def test_a_store_is_named_as_in_report(run, made):
     there = run("runs", "list")[1]
     made.rename(made.with_name("looked"))

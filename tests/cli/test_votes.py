@@ -139,16 +139,15 @@ def test_a_column_of_votes_is_no_column_of_texts(run, tmp_path, header, options)
 
 
 def test_texts_that_have_other_ids_than_the_votes_are_not_proposed(run, tmp_path):
-    """Prodigy's items are its hashes of the inputs, whatever ids these came with."""
-    said = {"options": [{"id": "cat"}, {"id": "dog"}], "answer": "accept", "config": {"choice_style": "single"}}
+    """The items of Mechanical Turk are its tasks, whatever ids these came with."""
     rows = [
-        {"text": "Meow", "_input_hash": 77, "_task_hash": 8, "accept": [one], "_session_id": who} | said
-        for who, one in (("p", "cat"), ("q", "dog"))
+        {"text": "Meow", "HITId": "h77", "AssignmentStatus": "Approved", "WorkerId": who, "Answer.mood": said}
+        for who, said in (("p", "cat"), ("q", "dog"))
     ]
     for ids, told in (
         ({"id": 1}, "--inputs INPUTS"),
         ({"id": {"a": 1}}, "--inputs INPUTS"),
-        ({"id": 77}, "--texts said.jsonl"),
+        ({"id": "h77"}, "--texts said.jsonl"),
     ):
         (tmp_path / "said.jsonl").write_text("".join(json.dumps(row | ids) + "\n" for row in rows))
         code, out, err = run("votes", "said.jsonl")

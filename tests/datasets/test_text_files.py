@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.datasets import own_data
+from dissensus.datasets import own_data, own_items
 from dissensus.datasets.text_files import Columns, read_texts
 from dissensus.votes import Votes
 
@@ -17,6 +17,8 @@ ROWS = [{"id": "b", "text": "Second, one."}, {"id": "a", "text": " First "}, {"i
 def write(path, rows):
     if path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows), "utf-8")
     elif path.suffix == ".parquet":
         pl.DataFrame(rows).write_parquet(path)
     else:
@@ -24,7 +26,7 @@ def write(path, rows):
     return path
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "jsonl", "parquet"])
 def test_texts_come_by_id(tmp_path, ending):
     path = write(tmp_path / f"texts.{ending}", ROWS)
     data = own_data(Votes.from_counts([[2, 1], [0, 3], [1, 0]], items=["a", "b", "c"]), texts=path)
@@ -85,6 +87,16 @@ def argilla_export(folder):
     return folder / "records.json"
 
 
+def label_studio_min_export(folder):
+    """An annotation a row; one control that takes one choice, and one that takes several."""
+    rows = [
+        row | {"annotator": who, "annotation_id": 9, "lead_time": 1.5, "mood": said, "topics": {"choices": ["p", "q"]}}
+        for row in ROWS
+        for who, said in ((1, "x"), (2, "y"))
+    ]
+    return write(folder / "rows.json", rows)
+
+
 def doccano_export(folder):
     for who, said in (("ann", "x"), ("bob", "y")):
         write(folder / f"{who}.jsonl", [row | {"label": [said]} for row in ROWS])
@@ -98,13 +110,93 @@ def doccano_zip(folder):
     return folder / "export.zip"
 
 
-@pytest.mark.parametrize("export", [argilla_export, doccano_export, doccano_zip])
+@pytest.mark.parametrize("export", [argilla_export, doccano_export, doccano_zip, label_studio_min_export])
 def test_exports_hold_their_texts(tmp_path, export):
     path = export(tmp_path)
-    data = own_data(path, texts=path)
+    data = own_data(path, texts=path, **({"label": "mood"} if export is label_studio_min_export else {}))
     assert data.votes.items.tolist() == ["b", "a", "c"]
     assert data.votes.counts().tolist() == [[1, 1]] * 3
     assert data.inputs.first == ("Second, one.", " First ", "second one")
+
+
+def test_the_numbers_that_tasks_come_with_may_be_their_ids(tmp_path):
+    result = {"from_name": "mood", "type": "choices", "value": {"choices": ["x"]}}
+    tasks = [
+        {"id": 8 - at, "data": {"text": row["text"], "pid": at}, "annotations": [{"result": [result]}]}
+        for at, row in enumerate(ROWS)
+    ]
+    tasks[0]["annotations"].append({"result": [result | {"value": {"choices": ["y"]}}]})
+    path = write(tmp_path / "project.json", tasks)
+    data = own_data(path, texts=path, item="pid")
+    assert (data.votes.items.tolist(), data.inputs.first[2]) == ([0, 1, 2], "second one")
+
+
+def prodigy_export(folder, **more):
+    """A line a task and session, with ids that nobody votes by."""
+    lines = [
+        {"text": row["text"], "id": f"mine {row['id']}", "_input_hash": at - 1, "_task_hash": 100 + at, **more}
+        | {"accept": [said], "answer": "accept", "_session_id": who}
+        for at, row in enumerate(ROWS)
+        for who, said in (("ann", "x"), ("bob", "y"))
+    ]
+    return write(folder / "annotations.jsonl", lines)
+
+
+@pytest.mark.parametrize(
+    ("reading", "items"),
+    [
+        ({}, [-1, 0, 1]),
+        ({"item": "id"}, ["mine b", "mine a", "mine c"]),
+        ({"item": "_task_hash"}, [100, 101, 102]),
+    ],
+)
+def test_the_tasks_of_prodigy_hold_their_texts_by_the_ids_of_their_votes(tmp_path, reading, items):
+    path = prodigy_export(tmp_path)
+    data = own_data(path, texts=path, **reading)
+    assert data.votes.items.tolist() == items
+    assert data.votes.counts().tolist() == [[1, 1]] * 3
+    assert data.inputs.first == ("Second, one.", " First ", "second one")
+
+
+def test_where_prodigy_offers_a_label_the_task_is_the_item(tmp_path):
+    lines = [
+        {"text": row["text"], "label": "SPORTS", "_input_hash": at, "_task_hash": 100 + at, "answer": said}
+        | {"_session_id": said}
+        for at, row in enumerate(ROWS)
+        for said in ("accept", "reject")
+    ]
+    path = write(tmp_path / "annotations.jsonl", lines)
+    for reading, items in (({}, [100, 101, 102]), ({"label": "answer"}, [100, 101, 102])):
+        data = own_data(path, texts=path, **reading)
+        assert (data.votes.items.tolist(), data.inputs.first[1]) == (items, " First ")
+    assert own_items(texts=path)[0] == ["100", "101", "102"]
+    path.write_text(path.read_text().replace('"reject", "_s', '"accept", "_s').replace("SPORTS", "NEWS", 1))
+    assert own_data(path, texts=path, label="label").votes.items.tolist() == [0, 1, 2]
+
+
+def test_new_texts_of_an_export_come_once(tmp_path):
+    told = []
+    ids, texts = own_items(texts=prodigy_export(tmp_path), say=told.append)
+    assert (ids, texts.first) == (["-1", "0", "1"], ("Second, one.", " First ", "second one"))
+    assert told == [
+        f"3 of 6 rows in {tmp_path}/annotations.jsonl repeat an id and its text; each is read once: 3 items."
+    ]
+    assert own_items(texts=label_studio_min_export(tmp_path))[0] == ["b", "a", "c"]
+
+
+def test_rows_that_are_read_once_are_told_of(tmp_path):
+    told = []
+    rows = [{"id": name, "text": f"text {name}"} for name in (1, 2, 1)]
+    ids, _ = own_items(texts=write(tmp_path / "new.csv", rows), say=told.append)
+    assert ids == ["1", "2"]
+    assert told == [f"1 of 3 rows in {tmp_path}/new.csv repeats an id and its text; each is read once: 2 items."]
+    assert own_items(texts=write(tmp_path / "new.csv", rows[:2]), say=pytest.fail)[0] == ["1", "2"]
+
+
+def test_the_column_of_votes_is_none_of_texts_whatever_it_is_called(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("item,annotator,group,text\na,x,no,one\na,y,yes,one\nb,x,no,two\n")
+    assert own_data(path, texts=path, label="group").groups.tolist() == [0, 1]
 
 
 def test_texts_of_an_export_by_another_key(tmp_path):
@@ -160,7 +252,8 @@ def test_a_row_without_a_text_is_refused_only_if_there_are_votes_on_it(tmp_path)
         ("name,text\na,one\n", "has no column 'id' or 'item' or 'task'; .* with ids=..."),
         ("id,item,text\na,a,one\n", "has the columns 'id' and 'item'; say which is the ids with ids=..."),
         ("id,text\na, \n", "line 2: there is no text"),
-        ('[{"id": "a"}]', "is no table of texts"),
+        ('[{"id": "a"}]', "has no column 'text'; its columns are id. .* with text=..."),
+        ('[{"id": "a", "text": {"en": "one"}}]', r"is no table of texts: CSV, TSV, JSON \(a list of flat objects\)"),
         ("text\none\ntwo\n", "texts.csv has one column only, 'text'; a table has several, ids in one of them"),
         ("", "is empty, but a table of texts was expected"),
         (" \n\n", "texts.csv holds nothing but blanks, but a table was expected"),

@@ -165,8 +165,11 @@ def test_files_of_a_user_are_found_again_with_their_options(make_run, tmp_path):
     run = make_run("soft", data={"name": "own", **data.digest()})
     run.about["source"] = {"votes": str(votes), "inputs": str(inputs), "options": options}
     assert page.at_hand(collect([run])).votes == data.votes
-    del run.about["source"]["options"]
+    moved = {**run.source, "votes": str(votes.rename(tmp_path / "moved.csv"))}
     assert page.at_hand(collect([run])) is None
+    assert page.at_hand(collect([run], source=moved)).votes == data.votes
+    del moved["options"]
+    assert page.at_hand(collect([run], source=moved)) is None
 
 
 def test_texts_of_ones_own_are_found_again(make_run, tmp_path):

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dissensus.adapters.torch import EpochSampler, Items, Shuffled, refuse_votes
+from dissensus.adapters.torch import EpochSampler, Items, Shuffled, refuse_no_delivery
 from dissensus.base.errors import InputError, require
 from dissensus.delivery import Delivery
 
@@ -61,7 +61,7 @@ class DeliversVotes:
             )
         if options.get("compute_loss_func") is not None:
             raise InputError("compute_loss_func and deliver both say what the loss is; give one of them.")
-        refuse_votes(deliver)
+        refuse_no_delivery(deliver)
         loss = VotesLoss(deliver.multilabel, deliver.n_classes)
         super().__init__(*arguments, **options, compute_loss_func=loss)  # type: ignore[call-arg]
         trainer: Any = self

@@ -64,12 +64,17 @@ class Order(Protocol):
     def __iter__(self) -> Iterator[int]: ...
 
 
-def refuse_votes(deliver: object) -> None:
-    """An error for votes in the place of a delivery, which says how they reach the learner."""
+def refuse_no_delivery(deliver: object) -> None:
+    """An error for votes, a delivery's class or anything else in the place of a delivery, which has votes already."""
     if isinstance(deliver, Votes):
-        raise InputError(
-            "votes were given, but a delivery was expected, such as Multipass(votes, seed=0) or Soft(votes)."
-        )
+        given = "votes were"
+    elif isinstance(deliver, type):
+        given = f"the class {deliver.__name__} was"
+    elif not (callable(deliver) and hasattr(deliver, "n_items")):
+        given = f"an object of type {type(deliver).__name__} was"
+    else:
+        return
+    raise InputError(f"{given} given, but a delivery was expected, such as Multipass(votes, seed=0) or Soft(votes).")
 
 
 class VotesDataset(data.Dataset):
@@ -80,7 +85,7 @@ class VotesDataset(data.Dataset):
     """
 
     def __init__(self, dataset: Items, deliver: Delivery) -> None:
-        refuse_votes(deliver)
+        refuse_no_delivery(deliver)
         if not hasattr(dataset, "__len__"):
             raise InputError(
                 "a delivery needs a data set whose items have positions: one with a length, but "

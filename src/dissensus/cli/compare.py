@@ -88,7 +88,8 @@ def compare(
     replaced then. The page is written when all are done; exit code 3: the budget came first.
 
     What is not said of model and recipe comes with the data: cifar10h and cifar10n bring the published ones (resnet18,
-    200 epochs, for a GPU), anything else a small model and 30 epochs. Options and plans change them field by field.
+    200 epochs, for a GPU), texts a head on a frozen encoder (frozen, 60 epochs; with --model fine-tuned 10 epochs),
+    anything else a small model (30 epochs). Options and plans change them field by field.
 
     Accuracy is against the class with most votes; a tie goes to the data set's own label, if it has one and that is
     among the tied, else to the first class. Splits keep the shares of these classes, or of the data set's own labels.
@@ -172,7 +173,7 @@ def compare_and_report(
         tell_no_page(len(plans))
         raise typer.Exit(LEFT)
     with waiting("Judging", quiet):
-        collected = collect([kept.read(plan.name) for plan in plans])
+        collected = collect([kept.read(plan.name) for plan in plans], source=comparison.data.told)
     try:
         show_report(collected, page, data, as_json, quiet)
     except StoreError as why:

@@ -64,8 +64,8 @@ def predict(
         typer.Option(
             "--texts",
             metavar="FILE",
-            help="New items: a table with the columns id, text and, for pairs, text_pair. Without ids, rows count "
-            "from 0.",
+            help="New items: a table with the columns id, text and, for pairs, text_pair, or an export. Without ids, "
+            "rows count from 0.",
         ),
     ] = None,
     data: Annotated[
@@ -229,11 +229,11 @@ def _items(given: Mapping[str, str | None], option: Sequence[str] | None, run: S
     if flag == "--data":
         loaded = load(place, **settings)
         return [str(item) for item in loaded.votes.items.tolist()], loaded.inputs
-    known = [key for key in signature(own_items).parameters if key not in ("inputs", "texts", "endings")]
+    known = [key for key in signature(own_items).parameters if key not in ("inputs", "texts", "endings", "say")]
     if wrong := [key for key in settings if key not in known]:
         raise InputError(unknown("option of new items", wrong[0], known))
     if flag == "--texts":
-        return own_items(texts=place, **settings)
+        return own_items(texts=place, say=tell_note, **settings)
     if not Path(place).is_dir():
         return own_items(place, **settings)
     size = run.source.get("options", {}).get("size")  # as the run read them

@@ -87,7 +87,7 @@ def _of_reading(command: str) -> Collection[str]:
     from dissensus.votes import read_votes
 
     readers = (own_items,) if command == "predict" else (read_votes, own_data)
-    return {name for reader in readers for name in signature(reader).parameters} - {"votes", "inputs", "texts"}
+    return {name for reader in readers for name in signature(reader).parameters} - {"votes", "inputs", "texts", "say"}
 
 
 def _kind(error: DissensusError) -> str:

@@ -13,11 +13,11 @@ import typer
 from rich.markup import escape
 
 from dissensus.base.errors import StoreError
-from dissensus.base.words import first, many
+from dissensus.base.words import first, listed, many
 from dissensus.cli import options
 from dissensus.cli.exits import MISTAKE
 from dissensus.cli.given import refuse_beside
-from dissensus.cli.tables import in_words, number, show_table
+from dissensus.cli.tables import in_words, number, show_table, widths_of
 from dissensus.cli.telling import err, out, print_json, tell_note
 
 if TYPE_CHECKING:
@@ -65,13 +65,37 @@ def _show_runs(kept: RunStore, rows: Sequence[Mapping[str, Any]]) -> None:
         ]
         head = [name for name in rows[0] if name not in ("soft_nll", "file", "weights")]
         head += ["weights"] if any(row["weights"] for row in rows) else []
-        show_table("", head, [[str(row[name]) for name in head] for row in rows])
+        spared = _spared(head, rows)
+        head = [name for name in head if name not in spared]
+        show_table("", head, _cells(head, rows))
+        if spared:
+            told = listed([f"{name} ({first(_values(name, rows), 5)})" for name in spared])
+            out.print(f"[dim]No room here for {escape(told)}; --json tells all.[/]")
     else:
         out.print(f"No runs in {escape(str(kept.path))}.")
     if unfinished := kept.unfinished_names():
         shown = first(unfinished, 4)
         line = f"Unfinished: {len(unfinished)} ({shown}). The command that began a run goes on where it was."
         out.print(line)
+
+
+def _spared(head: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Columns to leave out of a narrow terminal, so that words stay whole; first what is the same in all rows."""
+    alike = [name for name in ("epochs", "model", "votes", "seed") if len(_values(name, rows)) == 1]
+    spare = [*alike, *(name for name in ("epochs", "model") if name not in alike)]
+    for few in range(len(spare)):
+        left = [name for name in head if name not in spare[:few]]
+        if widths_of(left, _cells(left, rows), out.width) is not None:
+            return spare[:few]
+    return spare
+
+
+def _cells(head: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    return [[str(row[name]) for name in head] for row in rows]
+
+
+def _values(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(str(row[name]) for row in rows))
 
 
 def _told(soft_nll: float | None) -> str:

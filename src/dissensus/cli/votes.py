@@ -181,6 +181,7 @@ def _thrice(told: Summary) -> str:
 
 def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str) -> None:
     """The command that answers what this one cannot; where nothing could, what is needed first."""
+    from dissensus.datasets.text_files import holds_texts
     from dissensus.votes.nearness import FEWEST
 
     if not told.items_with_two:
@@ -191,21 +192,13 @@ def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str)
         )
         return
     given = [f"{name}={_as_option(value)}" for name, value in reading.items() if value]
-    texts = _holds_texts(file, reading, an_item)
+    texts = holds_texts(file, an_item, reading)
     inputs = ["--texts", str(file)] if texts else ["--inputs", "INPUTS"]
     words = ["--votes", str(file), *(word for one in given for word in ("--option", one)), *inputs]
     draw = "" if told.items_with_two + told.items_without_votes == told.items else " --draw resample"
     source = "the texts in this file" if texts else "features or images (or --texts TABLE)"
     out.print(f"\nWhat should I train on, and how many votes do I need? With {source}:")
     out.print(f"[bold]dissensus compare {escape(shlex.join(words))} --per-item 2,all{draw}[/]", soft_wrap=True)
-
-
-def _holds_texts(file: Path, reading: dict[str, Any], an_item: str) -> bool:
-    """Whether the texts stand beside the votes, in a column that holds no votes itself."""
-    from dissensus.datasets.text_files import Columns, holds_texts
-
-    votes = [*(reading["annotators"] or ()), *(name for role in ("annotator", "label") if (name := reading[role]))]
-    return holds_texts(file, an_item, Columns(ids=reading["item"]), reading["delimiter"], votes)
 
 
 def _as_option(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
+from dissensus.base.words import many
 from dissensus.datasets.dataset import Dataset, Inputs
 from dissensus.datasets.image_folder import first_shared, ids_like, image_files, read_images, without_endings
 from dissensus.datasets.input_files import TABLES, read_inputs
@@ -48,10 +49,11 @@ def own_data(
     - ``.npy``, if the ids in the votes are its row numbers, from 0;
     - ``.csv``, ``.tsv`` or ``.parquet`` with numbers in all columns but that of the ids: the first, or ``ids="name"``.
 
-    ``texts`` is a table (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``) with the columns ``id`` and ``text``; for pairs
-    also ``text_pair``, and ``group`` for items that no split may part; other columns are named by ``ids="..."``,
-    ``text="..."`` and so on, and where columns end is seen in the header or said by ``texts_delimiter``. It may be the
-    votes file itself, if that has the texts in it. Without groups, items with the same words in ``text`` form one.
+    ``texts`` is a table (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.parquet``) with the columns ``id`` and ``text``;
+    for pairs also ``text_pair``, and ``group`` for items that no split may part; other columns are named by
+    ``ids="..."``, ``text="..."`` and so on, and where columns end is seen in the header or said by ``texts_delimiter``.
+    It may be the votes file itself, if that has the texts in it, or the export of Label Studio, Prodigy, Argilla or
+    doccano. Without groups, items with the same words in ``text`` form one.
 
     Arrays are features (items, features) or uint8 images (items, height, width), (items, height, width, channels) or
     (items, channels, height, width). Ids are compared as they are written: ``7`` is not ``007``. Items and inputs
@@ -81,9 +83,7 @@ def own_data(
     else:  # read as it is for its votes
         if texts_delimiter is not None:
             raise InputError(f"{texts} holds the votes as well; say where its columns end", give=["delimiter"])
-        columns = replace(columns, ids=ids or reading.get("item"))
-        annotators = reading.get("annotators", ())
-        found = read_texts(Path(texts), columns, reading.get("delimiter"), votes=annotators, needed=needed)
+        found = read_texts(Path(texts), columns, reading.get("delimiter"), reading, needed=needed)
     votes, order = _match(table, unvoted, found.ids, Path(texts), others, "text")
     return Dataset("own", found.texts[order], votes, groups=found.groups[order])
 
@@ -98,12 +98,13 @@ def own_items(
     text_pair: str | None = None,
     texts_delimiter: str | None = None,
     endings: bool = False,
+    say: Callable[[str], object] | None = None,
 ) -> tuple[list[str], Inputs]:
     """The ids and the inputs, or the texts, of items that nobody voted on, in the order of the file.
 
     Files and options are those of :func:`own_data`. Images come in the order of their paths in the folder, which are
     the ids, with the ``endings`` of the files or without; rows of an ``.npy``, and of a table of texts without ids, are
-    numbered from 0.
+    numbered from 0. Rows of texts that stand there again, as in a table of votes, are read once, which ``say`` is told.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "new.csv"
@@ -120,6 +121,9 @@ def own_items(
     if inputs is None:
         assert texts is not None
         said = read_texts(Path(texts), columns, texts_delimiter, voted=False)
+        if say is not None and (again := said.rows - len(said.ids)):
+            told = f"{again} of {said.rows} rows in {texts} {'repeats' if again == 1 else 'repeat'} an id and its text"
+            say(f"{told}; each is read once: {many(len(said.ids), 'item')}.")
         return said.ids, said.texts
     path = Path(inputs)
     array: NDArray[np.uint8] | NDArray[np.float32]

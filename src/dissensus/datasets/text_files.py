@@ -1,9 +1,9 @@
-"""Texts from one table (CSV, TSV, JSON Lines, Parquet): an id a row, a text or two, and what must stay together."""
+"""Texts from one table (CSV, TSV, JSON, JSON Lines, Parquet): an id, a text or two, and what must stay together."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +19,11 @@ from dissensus.votes.split import group_numbers
 if TYPE_CHECKING:
     import polars as pl
 
+    from dissensus.votes.ask import Ask
     from dissensus.votes.source import Table
 
 ID = ("id", "item", "task")
+NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -41,34 +43,37 @@ class NamedTexts:
     ids: list[str]
     texts: Texts
     groups: NDArray[np.int64]
+    rows: int  # of the file that hold them: more than ids where some say the same again
 
 
 def read_texts(
     path: Path,
     columns: Columns,
     delimiter: str | None = None,
-    votes: Collection[str] = (),
+    reading: Mapping[str, Any] = NOTHING,
     *,
     voted: bool = True,
     needed: Container[str] | None = None,
 ) -> NamedTexts:
     """The texts of a table; an id may stand on several rows, as it does in a votes file, if its texts are the same.
 
-    Without a column ``group``, items whose first texts have the same words form one. Columns that hold ``votes`` are no
-    texts, though they may have such a name. Columns of text are cut at ``delimiter``, which is seen in the header.
+    Without a column ``group``, items whose first texts have the same words form one. ``reading`` is what ``read_votes``
+    was told of votes in this file: ids are theirs, and their columns no texts, though they may have such a name.
+    Columns of text are cut at ``delimiter``, which is seen in the header.
     Where nobody ``voted`` on the items, nothing is matched by id: without a column of ids, rows are numbered from 0.
     A row without a text is refused, or passed over if its id is not among those that are ``needed``.
     """
     import polars as pl
 
     table = _open(path, delimiter, fewest=2 if voted else 1)
-    places = _places(table, columns, votes, needed=("ids", "text") if voted else ("text",))
+    places = _places(table, columns, _asked(reading), needed=("ids", "text") if voted else ("text",))
     cells = table.cells(list(places.values()))
     if not table.typed:
         cells = [column.cast(pl.String) for column in cells]  # a text may be a number
     if "id" not in places:
         places, cells = {"id": -1, **places}, [_numbered(table, len(cells[0])), *cells]
     rows: dict[str, tuple[Any, ...]] = {}
+    kept = 0
     for row, (name, *said) in enumerate(zip(*cells, strict=True)):
         if all(cell is None for cell in (name, *said)):
             continue  # a blank line
@@ -82,6 +87,7 @@ def read_texts(
                 raise InputError(f"{told}; or leave out the votes on them", give=['others="drop"'])
             if role in ("text", "text_pair") and not isinstance(cell, str):
                 raise InputError(f"{table.place(row)}: the {role} is {cell!r:.40}, which is no text.")
+        kept += 1
         if rows.setdefault(str(name), tuple(said)) != tuple(said):
             raise InputError(f"{table.place(row)}: item {name!r} stood there before, with another text or group.")
     if not rows:
@@ -89,18 +95,16 @@ def read_texts(
     parts = dict(zip(list(places)[1:], zip(*rows.values(), strict=True), strict=True))
     texts = Texts(parts["text"], parts.get("text_pair"))
     groups = group_numbers([str(name) for name in parts["group"]]) if "group" in parts else by_words(texts.first)
-    return NamedTexts(list(rows), texts, groups)
+    return NamedTexts(list(rows), texts, groups, kept)
 
 
-def holds_texts(
-    path: Path, item: str, columns: Columns, delimiter: str | None = None, votes: Collection[str] = ()
-) -> bool:
-    """Whether a file has the columns that :func:`read_texts` looks for, with ``item`` among the ids."""
+def holds_texts(path: Path, item: str, reading: Mapping[str, Any]) -> bool:
+    """Whether a file of votes has the columns that :func:`read_texts` looks for, with ``item`` among the ids."""
     import polars as pl
 
     try:
-        table = _open(path, delimiter, fewest=2)
-        (ids,) = table.cells([_places(table, columns, votes, needed=("ids", "text"))["id"]])
+        table = _open(path, reading.get("delimiter"), fewest=2)
+        (ids,) = table.cells([_places(table, Columns(), _asked(reading), needed=("ids", "text"))["id"]])
         return item in ids.cast(pl.String)
     except (InputError, pl.exceptions.PolarsError):  # of another shape, or ids that are lists
         return False
@@ -108,14 +112,19 @@ def holds_texts(
 
 def _open(path: Path, delimiter: str | None, fewest: int) -> Table:
     from dissensus.votes import argilla, doccano, label_studio
-    from dissensus.votes.source import Table, open_source
+    from dissensus.votes.source import Document, Table, open_source, table_of
 
     given = path if path.is_dir() else existing_file(path, "table of texts")
     opened = open_source(given, delimiter, "texts_delimiter", fewest)
+    if isinstance(opened, Table):
+        return opened
     exported = (tool.data_of(opened) for tool in (label_studio, argilla, doccano))
-    table = opened if isinstance(opened, Table) else next(filter(None, exported), None)
+    table = next(filter(None, exported), None) or (table_of(opened) if isinstance(opened, Document) else None)
     if table is None:
-        raise InputError(f"{path} is no table of texts: CSV, TSV, JSON Lines or Parquet with the columns id and text.")
+        raise InputError(
+            f"{path} is no table of texts: CSV, TSV, JSON (a list of flat objects), JSON Lines or Parquet with the "
+            "columns id and text."
+        )
     return table
 
 
@@ -136,11 +145,23 @@ def _numbered(table: Table, rows: int) -> pl.Series:
     return pl.Series(numbers)
 
 
-def _places(table: Table, columns: Columns, votes: Collection[str], needed: Sequence[str]) -> dict[str, int]:
+def _asked(reading: Mapping[str, Any]) -> Ask:
+    """What was told of the columns of votes."""
+    from dissensus.votes.ask import Ask
+
+    told: dict[str, Any] = {role: reading.get(role) for role in ("item", "annotator", "annotators", "label")}
+    return Ask(**told)
+
+
+def _places(table: Table, columns: Columns, ask: Ask, needed: Sequence[str]) -> dict[str, int]:
     """The position of every column that is there, that of the ids first."""
+    from dissensus.votes import prodigy
     from dissensus.votes.ask import find, missing_column
 
-    usual = {"ids": ID, "text": ("text",), "text_pair": ("text_pair",), "group": ("group",)}
+    columns = replace(columns, ids=columns.ids or ask.item)
+    votes = {ask.annotator, ask.label, *(ask.annotators or ())}
+    ids = (prodigy.item_of(table, ask),) if prodigy.fits(table, ask) else ID
+    usual = {"ids": ids, "text": ("text",), "text_pair": ("text_pair",), "group": ("group",)}
     found = {
         role: find(table, role, getattr(columns, role), [name for name in names if name not in votes])
         for role, names in usual.items()

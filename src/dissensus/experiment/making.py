@@ -72,7 +72,7 @@ class Maker:
                     self.data = self.source.load()
                     if stop():  # it may have taken long
                         return
-                source = self.source.model_dump(exclude_defaults=True)
+                source = self.source.told
                 begun = begin(plan, self.data, self.store, self.how, source, self.clock)
                 if begun is None:
                     continue

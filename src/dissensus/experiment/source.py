@@ -84,6 +84,11 @@ class Source(PlanPart):
             files["encoder"] = self.encoder
         return self.model_copy(update={part: str(folder / path) for part, path in files.items() if path is not None})
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """What was given, as runs keep it."""
+        return self.model_dump(exclude_defaults=True)
+
     def load(self) -> Dataset:
         options = {name: _fixed(value) for name, value in self.options.items()}
         if self.votes is None:

@@ -165,11 +165,12 @@ class Comparison:
     floors: Mapping[str, Estimate]  # metric -> a perfect model, scored on this number of items and votes
     class_shares: Mapping[str, Estimate]  # metric -> a model that says the shares of the classes of every item
     notes: tuple[str, ...]  # what a reader has to know: seeds left out, rules that could not be kept
+    source: Mapping[str, Any]  # where the data came from
 
     @property
     def title(self) -> str:
         """The data as a reader knows them: by name, or by one's own votes file."""
-        return PurePath(self.runs[0].votes_file).name or self.data
+        return PurePath(self.source.get("votes") or "").name or self.data
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -196,8 +197,13 @@ class Comparison:
         )
 
 
-def collect(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -> Comparison:
+def collect(
+    runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None, source: Mapping[str, Any] | None = None
+) -> Comparison:
     """Pair, score and judge ``runs``; ``where`` keeps those whose plans have these values, by dotted name.
+
+    ``source`` is where the data are now, if that is known: a run is known by their content, and tells of the files that
+    it was made from, whatever they are called today.
 
     ``collect(store.read(name) for name in store.names())`` compares a whole store, and
     ``collect(runs, where={"data.name": "glyphs"})`` one data set of it.
@@ -227,6 +233,7 @@ def collect(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -
         floors=floors(one_a_seed, shown),
         class_shares=shares,
         notes=tuple(notes),
+        source=next(iter(panels[0].runs.values()))[0].source if source is None else source,
     )
 
 

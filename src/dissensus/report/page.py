@@ -51,7 +51,7 @@ def write_page(
 
 def at_hand(comparison: Comparison) -> Dataset | None:
     """The data that the runs were made with, if they can still be found where they were; None if not."""
-    source = comparison.runs[0].source
+    source = comparison.source
     try:
         if "votes" in source:
             data = own_data(source["votes"], source.get("inputs"), texts=source.get("texts"), **_options(source))

@@ -179,10 +179,9 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[TableRow], metr
         notes.append("± of ceiling and floor: the spread over draws of one seed; of class shares: the standard error.")
     if "accuracy" in metrics:
         which = "Accuracy and ECE are" if "ece" in metrics else "Accuracy is"
-        notes.append(
-            f"{which} against the most frequent vote; in a tie against the data's own label if it is among the tied, "
-            "else against the first of them."
-        )
+        of_files = "votes" in comparison.source  # which have votes alone
+        label = "" if of_files else "the data's own label if there is one among the tied, else against "
+        notes.append(f"{which} against the most frequent vote; in a tie against {label}the first of the tied classes.")
     if "ece" in metrics:
         notes.append(
             "A model that matches divided annotators is right more often than it says, and ECE counts that as an error."

@@ -58,17 +58,22 @@ def _objects(content: Any) -> bool:
 
 
 def data_of(source: Source) -> TypedTable | None:
-    """The tasks as a table, their id and what is text in their data; None if these are no tasks.
+    """The tasks, or the rows of JSON-MIN, as a table: their id, and what is text or whole numbers in all of them.
 
-    >>> tasks = [{"id": 7, "data": {"text": "so", "n": 2}, "annotations": []}]
+    None if the source is neither.
+
+    >>> tasks = [{"id": 7, "data": {"text": "so", "n": 2, "ner": []}, "annotations": []}]
     >>> data_of(Document("tasks", tasks)).frame.collect().rows()
-    [(7, 'so')]
+    [(7, 'so', 2)]
     """
-    if not isinstance(source, Document) or not _tasks(source.content):
+    if not isinstance(source, Document) or not fits(source, Ask()):
         return None
-    keys = [key for key, value in source.content[0]["data"].items() if isinstance(value, str) and key != "id"]
-    rows = [{"id": task["id"], **{key: task["data"].get(key) for key in keys}} for task in source.content]
-    return TypedTable(source.name, pl.DataFrame(rows, infer_schema_length=None).lazy(), unit="task")
+    tasks = _tasks(source.content)
+    rows = [{**one["data"], "id": one["id"]} for one in source.content] if tasks else source.content
+    keys = dict.fromkeys(("id", *(key for row in rows for key in row)))
+    plain = [key for key in keys if {type(row[key]) for row in rows if row.get(key) is not None} in ({str}, {int})]
+    table = pl.DataFrame([{key: row.get(key) for key in plain} for row in rows], infer_schema_length=None)
+    return TypedTable(source.name, table.lazy(), unit="task" if tasks else "row")
 
 
 def _read_tasks(source: Document, ask: Ask) -> Votes:

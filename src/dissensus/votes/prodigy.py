@@ -8,7 +8,7 @@ import polars as pl
 
 from dissensus.votes.answers import Answer, cells, votes_of
 from dissensus.votes.ask import Ask
-from dissensus.votes.source import Source, TypedTable
+from dissensus.votes.source import Source, Table, TypedTable
 from dissensus.votes.table import Votes
 
 WHO = ("_annotator_id", "_session_id")
@@ -23,9 +23,7 @@ def fits(source: Source, ask: Ask) -> bool:
 def read(source: Source, ask: Ask) -> Votes:
     """Of choices, what was chosen in accepted tasks; of a label that was offered, whether it was accepted."""
     assert isinstance(source, TypedTable)
-    label = ask.label or ("accept" if "accept" in source.columns else "answer")
-    # a text is asked about once for every label that is offered: whether it was accepted is said of different items
-    item = ask.item or ("_task_hash" if label == "answer" else "_input_hash")
+    label, item = _label_of(source, ask), item_of(source, ask)
     who = ask.annotator or next((name for name in WHO if name in source.columns), None)
     answers, labels, items = cells(source, ["answer", label, item])
     workers = cells(source, [who])[0] if who else [None] * len(answers)
@@ -40,6 +38,18 @@ def read(source: Source, ask: Ask) -> Votes:
         classes=("reject", "accept") if offered else _options(source) if label == "accept" else None,
         several=_several(source),
     )
+
+
+def item_of(source: Table, ask: Ask) -> str:
+    """The column of the items: what was asked about, or, where a label is offered with it, both of them.
+
+    A text is asked about once for every label that is offered: whether it was accepted is said of different items.
+    """
+    return ask.item or ("_task_hash" if _label_of(source, ask) == "answer" else "_input_hash")
+
+
+def _label_of(source: Table, ask: Ask) -> str:
+    return ask.label or ("accept" if "accept" in source.columns else "answer")
 
 
 def _options(source: TypedTable) -> list[Any] | None:
