@@ -5,7 +5,7 @@ What is published is taken as the truth, with a seed's own luck that all its met
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -141,7 +141,7 @@ def run_curves(cell: Cell, lines):
         if cell.votes == "all" and cell.hold == 1:
             y = np.clip(grid - sag * np.sin(np.pi * (grid - 0.3) / 0.7) + 0.01 * own.normal(), 0, 1)
             yield {"cell": cell, "name": "reliability", "checkpoint": checkpoint, "x": grid, "y": y}
-        if cell.method in ("soft", "sls") and cell.votes == "all" and cell.hold == 1 and cell.protocol == "published":
+        if cell.method in ("soft", "sls") and cell.votes == "all" and cell.hold == 1 and not cell.reorder:
             entropy = np.linspace(0, 1.4, 12)
             y = 18 * entropy * (1 + 0.05 * own.normal()) + 0.2
             yield {
@@ -165,10 +165,10 @@ def history_of(cell: Cell):
 def pair_rows(cells):
     """Numbers of two seeds of a method, with all votes."""
     means = {"cka": (0.920, 0.887), "debiased_cka": (0.91, 0.87), "cam_stability": (0.90, 0.80)}
-    for method in ("sls", "soft"):
-        seeds = sorted((c for c in cells if c == Cell("published", method, "all", 1, c.seed)), key=lambda c: c.seed)
+    for protocol, method in product(("published", "audited"), ("sls", "soft")):
+        seeds = sorted((c for c in cells if c == Cell(protocol, method, "all", 1, c.seed)), key=lambda c: c.seed)
         for a, b in combinations(seeds, 2):
-            own = stream(a.seed, "pair", b.seed, method)
+            own = stream(a.seed, "pair", b.seed, method, *[protocol] * (protocol != "published"))
             for name, of in means.items():
                 for part in ("all", "disputed") if name == "cam_stability" else ("all",):
                     for checkpoint in ("best", "last"):

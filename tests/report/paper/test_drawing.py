@@ -38,3 +38,9 @@ def test_one_line_has_no_band_and_none_is_none():
 )
 def test_means_in_words(values, words):
     assert told_mean(BySeed(values)) == words
+
+
+def test_two_seeds_have_no_band():
+    found = band([([0, 1], [1, 3]), ([0, 1], [3, 5])])
+    assert np.isnan([found.low, found.high]).all()
+    assert found.mean.tolist() == [2.0, 4.0]

@@ -9,7 +9,7 @@ from dissensus.experiment.papers import Cell
 from dissensus.experiment.papers.evidence import Evidence
 from dissensus.report.figures import styled
 from dissensus.report.paper.drawing import LOOKS
-from dissensus.report.paper.figures import FIGURES
+from dissensus.report.paper.figures import AUDITED, FIGURES
 
 # how many of the paper's numbers each figure overlays
 OVERLAID = {"figure1": 16, "figure4": 4, "figure7": 1, "figure8": 2, "figure9": 4, "figure11": 1, "figure12": 2}
@@ -39,6 +39,19 @@ def test_published_numbers_are_overlaid_where_there_are_any(drawn, basins):
         source = "table1" if place == "figure1" else place
         told = [n.mean for address, n in basins.published.numbers.items() if address.place == source]
         assert set(shown) <= set(told)
+
+
+def test_every_figure_that_the_audited_protocol_feeds_shows_it(basins, whole, drawn):
+    """By itself or beside the published one; from its own runs alone, and without the paper's numbers."""
+    fed = {place for one in basins.of("audited") for place in one.feeds if place.startswith("figure")}
+    assert fed == {*AUDITED, "figure1", "figure3"}
+    own = whole.only({run for run, cell in whole.runs.items() if cell.protocol == "audited"})
+    with styled():
+        for place, draw in AUDITED.items():
+            one, alone = draw(whole, basins, protocol="audited"), draw(own, basins, protocol="audited")
+            assert one.alt == alone.alt != drawn[place].alt, place
+            assert not diamonds(one.figure)
+            assert "published" not in [text.get_text() for legend in one.figure.legends for text in legend.get_texts()]
 
 
 def test_every_figure_says_what_is_up(drawn):

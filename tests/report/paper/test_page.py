@@ -14,6 +14,7 @@ from dissensus.experiment.judgement import judge, results_of
 from dissensus.experiment.papers import Cell, read_paper
 from dissensus.experiment.papers.evidence import Evidence
 from dissensus.report.paper import Note, read_notes, write_page, write_paper_page
+from dissensus.report.paper.figures import AUDITED
 
 ROOT = Path(__file__).parents[3]
 ANSWER = [f"Sentence {number} <of> the answer." for number in range(1, 6)]
@@ -92,7 +93,8 @@ def test_every_table_is_a_file_and_every_figure_two(built):
     assert {"text", "reach", "differences", "deviations", "barriers"} <= tables
     assert (folder / "ledger.csv").is_file()
     figures = {path.name for path in (folder / "figures").iterdir()}
-    assert figures == {f"figure{n}.{kind}" for n in range(1, 13) for kind in ("png", "svg")}
+    names = {*(f"figure{n}" for n in range(1, 13)), *(f"{place}-audited" for place in AUDITED)}
+    assert figures == {f"{name}.{kind}" for name in names for kind in ("png", "svg")}
 
 
 def test_nothing_run_yet_is_said(basins, outline_of, tmp_path):

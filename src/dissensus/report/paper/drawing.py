@@ -60,6 +60,8 @@ class Band:
 def band(lines: Iterable[tuple[Any, Any]]) -> Band | None:
     r"""The mean of lines (x, y) of several seeds with the t-interval :math:`\bar y \pm t\, s / \sqrt n`.
 
+    That of two seeds is 13 standard errors to either side, and would hide the lines: it is left out.
+
     Lines of as many points are averaged point by point, x as well: their points are bins of equal mass. Others are
     first interpolated over what they share.
 
@@ -78,7 +80,7 @@ def band(lines: Iterable[tuple[Any, Any]]) -> Band | None:
         told = [(grid, np.interp(grid, x, y)) for x, y in told]
     xs, ys = np.array([x for x, _ in told]), np.array([y for _, y in told])
     n = len(ys)
-    half = stdtrit(n - 1, 0.975) * ys.std(0, ddof=1) / np.sqrt(n) if n > 1 else np.full(ys.shape[1], np.nan)
+    half = stdtrit(n - 1, 0.975) * ys.std(0, ddof=1) / np.sqrt(n) if n > 2 else np.full(ys.shape[1], np.nan)
     return Band(xs.mean(0), ys.mean(0), ys.mean(0) - half, ys.mean(0) + half, n)
 
 

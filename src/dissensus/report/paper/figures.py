@@ -1,6 +1,7 @@
 """The paper's twelve figures as we measured them, with intervals over seeds and the published numbers where it has any.
 
-Each function takes the evidence and the paper, and draws; None where nothing of it has been measured.
+Each function takes the evidence and the paper, and draws; None where nothing of it has been measured. Those of
+:data:`AUDITED` show one protocol at a time, the published one if not said; published numbers stand beside that alone.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def sweep(evidence: Evidence, paper: Paper) -> Drawn | None:
     )
 
 
-def _gain_figure(evidence: Evidence, name: str, part: str, words: str) -> Drawn | None:
+def _gain_figure(evidence: Evidence, name: str, part: str, words: str, protocol: str) -> Drawn | None:
     """2, 5 and 6: the improvement over soft labels by the distance of the sparse target."""
     votes = VOTES[:-1]
     found = {
@@ -107,7 +108,7 @@ def _gain_figure(evidence: Evidence, name: str, part: str, words: str) -> Drawn 
             one := of_curves(
                 evidence.curves(
                     f"gain_by_{name}",
-                    protocol="published",
+                    protocol=protocol,
                     method=method,
                     votes=k,
                     slice=part,
@@ -121,6 +122,7 @@ def _gain_figure(evidence: Evidence, name: str, part: str, words: str) -> Drawn 
     if not found:
         return None
     rows = [where for where in ("evaluation", "training") if any(key[0] == where for key in found)]
+    votes = tuple(k for k in votes if any(key[1] == k for key in found))
     figure, axes = sheet(len(votes), 11.0, 2.7 * len(rows) + 0.5, len(rows), sharey="row")
     for number, where in enumerate(rows):
         for column, k in enumerate(votes):
@@ -154,16 +156,16 @@ def _gain_figure(evidence: Evidence, name: str, part: str, words: str) -> Drawn 
     )
 
 
-def gain_by_js(evidence: Evidence, paper: Paper) -> Drawn | None:
-    return _gain_figure(evidence, "js", "all", "Jensen-Shannon distance")
+def gain_by_js(evidence: Evidence, paper: Paper, protocol: str = "published") -> Drawn | None:
+    return _gain_figure(evidence, "js", "all", "Jensen-Shannon distance", protocol)
 
 
-def gain_by_l1(evidence: Evidence, paper: Paper) -> Drawn | None:
-    return _gain_figure(evidence, "l1", "all", "L1 distance")
+def gain_by_l1(evidence: Evidence, paper: Paper, protocol: str = "published") -> Drawn | None:
+    return _gain_figure(evidence, "l1", "all", "L1 distance", protocol)
 
 
-def gain_disputed(evidence: Evidence, paper: Paper) -> Drawn | None:
-    return _gain_figure(evidence, "l1", "disputed", "L1 distance")
+def gain_disputed(evidence: Evidence, paper: Paper, protocol: str = "published") -> Drawn | None:
+    return _gain_figure(evidence, "l1", "disputed", "L1 distance", protocol)
 
 
 def reliability(evidence: Evidence, paper: Paper) -> Drawn | None:
@@ -235,12 +237,12 @@ def resampling(evidence: Evidence, paper: Paper) -> Drawn | None:
     )
 
 
-def gradient_variance(evidence: Evidence, paper: Paper) -> Drawn | None:
+def gradient_variance(evidence: Evidence, paper: Paper, protocol: str = "published") -> Drawn | None:
     """7: the variance of the last layer's gradient over drawn labels, by annotator entropy."""
     found = {
         method: one
         for method in PAIR
-        if (one := of_curves(evidence.curves("gradient_variance_by_entropy", protocol="published", method=method)))
+        if (one := of_curves(evidence.curves("gradient_variance_by_entropy", protocol=protocol, method=method)))
         is not None
     }
     if not found:
@@ -251,12 +253,12 @@ def gradient_variance(evidence: Evidence, paper: Paper) -> Drawn | None:
     axes[0].set(xlabel="entropy of the annotators (nats)", ylabel="gradient variance, last layer")
     axes[0].set_title("By entropy")
     grid(axes[0])
-    spearman = {m: measured(evidence, Sought("gradient_variance_entropy", m)) for m in PAIR}
+    spearman = {m: measured(evidence, Sought("gradient_variance_entropy", m, protocol=protocol)) for m in PAIR}
     _columns(axes[1], spearman)
     axes[1].set_title("Spearman with entropy")
-    told = _published(paper, "figure7", "sls", "gradient_variance_entropy")
+    told = _published(paper, "figure7", "sls", "gradient_variance_entropy", protocol=protocol)
     draw_published(axes[1], BESIDE, told)
-    legend(figure, published=True)
+    legend(figure, published=told is not None)
     said = "; ".join(f"{method} {told_mean(one)}" for method, one in spearman.items() if one)
     return Drawn(
         figure,
@@ -267,11 +269,11 @@ def gradient_variance(evidence: Evidence, paper: Paper) -> Drawn | None:
     )
 
 
-def dynamics(evidence: Evidence, paper: Paper) -> Drawn | None:
+def dynamics(evidence: Evidence, paper: Paper, protocol: str = "published") -> Drawn | None:
     """8: how early SLS and soft labels get where they end."""
     found = {}
     for method in PAIR:
-        histories = evidence.history(protocol="published", method=method)
+        histories = evidence.history(protocol=protocol, method=method)
         if (line := band((h["epoch"], h["soft_nll"]) for h in histories.values())) is not None:
             found[method] = line
     if not found:
@@ -293,16 +295,16 @@ def dynamics(evidence: Evidence, paper: Paper) -> Drawn | None:
     names = {"epochs_earlier_to_95": "95 % of\nits best", "epochs_earlier_to_best": "its best\nepoch"}
     said = []
     for i, (name, words) in enumerate(names.items()):
-        earlier = measured(evidence, Sought(name, "sls", other="soft"))
+        earlier = measured(evidence, Sought(name, "sls", other="soft", protocol=protocol))
         draw_mean(axes[1], i, earlier, LOOKS["sls"])
-        told = _published(paper, "figure8", "sls", name)
+        told = _published(paper, "figure8", "sls", name, protocol=protocol)
         draw_published(axes[1], i + BESIDE, told)
         said.append(f"{words.replace(chr(10), ' ')}, {told_mean(earlier, 1)}{_also(told)}")
     axes[1].set_xticks(range(len(names)), list(names.values()))
     axes[1].set_xlim(-0.6, len(names) - 0.4)
     axes[1].set_title("Epochs that SLS is earlier")
     grid(axes[1])
-    legend(figure, published=True)
+    legend(figure, published=protocol == "published")
     return Drawn(
         figure,
         f"Learning curves of SLS and soft labels. Epochs that SLS is earlier at {'; at '.join(said)}.",
@@ -311,22 +313,22 @@ def dynamics(evidence: Evidence, paper: Paper) -> Drawn | None:
     )
 
 
-def cam_stability(evidence: Evidence, paper: Paper) -> Drawn | None:
+def cam_stability(evidence: Evidence, paper: Paper, protocol: str = "published") -> Drawn | None:
     """9: do models of two seeds look at the same places?"""
     panels = {"all items": "all", "most disputed items": "disputed"}
     return _agreement(
         evidence,
         paper,
         "figure9",
-        {words: Sought("cam_stability", "", slice=part) for words, part in panels.items()},
+        {words: Sought("cam_stability", "", slice=part, protocol=protocol) for words, part in panels.items()},
         "Agreement of Grad-CAM maps between models of two seeds (Pearson over the map)",
     )
 
 
-def cka(evidence: Evidence, paper: Paper) -> Drawn | None:
+def cka(evidence: Evidence, paper: Paper, protocol: str = "published") -> Drawn | None:
     """12: do models of two seeds represent items alike?"""
     panels = {"linear CKA": "cka", "linear CKA, debiased": "debiased_cka"}
-    sought = {words: Sought(metric, "") for words, metric in panels.items()}
+    sought = {words: Sought(metric, "", protocol=protocol) for words, metric in panels.items()}
     return _agreement(evidence, paper, "figure12", sought, "Likeness of representations between models of two seeds")
 
 
@@ -341,13 +343,13 @@ def _agreement(evidence: Evidence, paper: Paper, place: str, panels: Mapping[str
     for ax, (title, sought) in zip(axes, panels.items(), strict=True):
         _columns(ax, found[title])
         for i, method in enumerate(PAIR):
-            told = _published(paper, place, method, sought.metric, slice=sought.slice)
+            told = _published(paper, place, method, sought.metric, protocol=sought.protocol, slice=sought.slice)
             draw_published(ax, i + BESIDE, told)
             if found[title][method]:
                 said.append(f"{title}, {method} {told_mean(found[title][method])}{_also(told)}")
         ax.set_title(title)
     axes[0].set_ylabel("between models of two seeds")
-    legend(figure, published=True)
+    legend(figure, published=any(sought.protocol == "published" for sought in panels.values()))
     return Drawn(
         figure,
         f"{words}: {'; '.join(said)}.",
@@ -356,14 +358,14 @@ def _agreement(evidence: Evidence, paper: Paper, place: str, panels: Mapping[str
     )
 
 
-def brier(evidence: Evidence, paper: Paper) -> Drawn | None:
+def brier(evidence: Evidence, paper: Paper, protocol: str = "published") -> Drawn | None:
     """10: the parts of the Brier score."""
     parts = {"brier_reliability": "reliability ↓", "brier_resolution": "resolution ↑", "brier": "Brier score ↓"}
     found = {
         metric: {
             method: one
             for method in METHODS
-            if method != "shuffled-sls" and (one := measured(evidence, Sought(metric, method)))
+            if method != "shuffled-sls" and (one := measured(evidence, Sought(metric, method, protocol=protocol)))
         }
         for metric in parts
     }
@@ -451,8 +453,12 @@ def _told(ax: Axes, words: str) -> None:
     ax.text(0.02, 0.98, words, transform=ax.transAxes, va="top", fontsize=8, color=FAINT)
 
 
-def _published(paper: Paper, place: str, method: str, metric: str, **more: object) -> float | None:
-    """A published mean; None where the paper has none."""
+def _published(
+    paper: Paper, place: str, method: str, metric: str, protocol: str = "published", **more: object
+) -> float | None:
+    """A published mean; None where the paper has none, and beside another protocol than its own."""
+    if protocol != "published":
+        return None
     wanted = {"place": place, "method": method, "metric": metric, **more}
     for address, told in paper.published.numbers.items():
         if all(getattr(address, part) == value for part, value in wanted.items()):
@@ -478,3 +484,8 @@ FIGURES: dict[str, Callable[[Evidence, Paper], Drawn | None]] = {
     "figure11": barrier,
     "figure12": cka,
 }
+AUDITED: dict[str, Callable[..., Drawn | None]] = {
+    place: FIGURES[place]
+    for place in ("figure2", "figure5", "figure6", "figure7", "figure8", "figure9", "figure10", "figure12")
+}
+"""Those that are drawn again for the audited protocol; Figures 1 and 3 show both at once, 4 and 11 are not planned."""

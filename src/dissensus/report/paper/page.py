@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from dissensus.report.paper.differences import NOT_EXPLAINED, Compared, Note, co
 from dissensus.report.paper.diverged import diverged_runs
 from dissensus.report.paper.drawing import Drawn
 from dissensus.report.paper.extras import extra_tables
-from dissensus.report.paper.figures import FIGURES
+from dissensus.report.paper.figures import AUDITED, FIGURES
 from dissensus.report.paper.grid import called, to_csv
 from dissensus.report.paper.ledger import IN_PART, SIGNS, VIEWS, claims_of, counts, views_of
 from dissensus.report.paper.tables import LAYOUTS, other_readings, paper_tables
@@ -54,6 +55,10 @@ def write_paper_page(
     beside = read_beside(paper.name)
     made = {place: coverage(evidence, paper, place) for place in FIGURES}
     figures, files = pictures(FIGURES, evidence, paper, made)
+    draws = {f"{place}-audited": partial(draw, protocol="audited") for place, draw in AUDITED.items()}
+    made = {f"{place}-audited": coverage(evidence, paper, place, "audited") for place in AUDITED}
+    audited, others = pictures(draws, evidence, paper, made)
+    files |= others
     tables = paper_tables(evidence, paper)
     readings = {place: found for place in LAYOUTS if (found := other_readings(evidence, paper, place)) is not None}
     extras = {grid.name: grid for grid in extra_tables(evidence, paper)}
@@ -76,6 +81,7 @@ def write_paper_page(
         "tables": tables,
         "readings": readings,
         "figures": figures,
+        "audited": audited,
         "text": text,
         "extras": extras,
         "reach": reach,
@@ -108,7 +114,7 @@ def pictures(
         for place, draw in figures.items():
             drawn = draw(evidence, paper)
             content[place] = {
-                "title": paper.places[place],
+                "title": paper.places[place.partition("-")[0]],
                 "picture": drawn and picture(files, place, drawn.figure, drawn.alt, drawn.caption),
                 "missing": str(made[place]),
                 "partly": made[place].partly,
