@@ -299,6 +299,16 @@ def test_a_trace_of_zero_or_below_is_flattest(claims: Claims, paper: Paper) -> N
     assert row.verdict == "supported", row.reason
 
 
+def test_numbers_without_a_ratio_are_no_missing_runs(claims: Claims, paper: Paper) -> None:
+    """They were measured, and more seeds will not come: the claim is open, and says why."""
+    below = changed(as_claimed, of("trace", "sls"), lambda value: -10.0)
+    below = changed(below, of("trace", "shuffled-sls"), lambda value: -20.0)  # still the flattest
+    row = judged(claims, paper, "B10", base=below)
+    assert (row.verdict, row.standing) == ("undecided", "undecided")
+    assert "in 10 of 10 seeds a number is not above 0, so that it has no ratio" in row.reason
+    assert judged(claims, paper, "B10", base=below, seeds=range(7)).standing == "too few runs"
+
+
 def test_the_barrier_may_be_named_from_either_end(claims: Claims, paper: Paper) -> None:
     evidence = world(claims, paper, only="B14")
     turned = [

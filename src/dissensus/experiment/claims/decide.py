@@ -47,6 +47,15 @@ class Told:
     published: str
     values: Values
     diverged: Mapping[Cell, int] = field(default_factory=dict)  # which side of the comparison each is of
+    unfit: int = 0  # seeds that were measured, but have no ratio, since a number is not above 0
+
+    @classmethod
+    def of(
+        cls, quantity: Quantity, published: str, measured: Values, diverged: Mapping[Cell, int] | None = None
+    ) -> Told:
+        """Without the seeds that cannot be compared, which are counted."""
+        fit = {seed: value for seed, value in measured.items() if not np.isnan(value)}
+        return cls(quantity, published, fit, diverged or {}, len(measured) - len(fit))
 
     @property
     def lost(self) -> dict[int, int]:
@@ -102,12 +111,14 @@ def _reasons(those: Sequence[Judged], of: Sequence[Judged]) -> str:
 
 def _missing(part: Part, cells: Sequence[Told]) -> tuple[str, Stage]:
     """Why there is no verdict, and whether it is too early for one; "" where there is a verdict."""
-    early = [cell for cell in cells if _seeds(part, cell.values) + len(cell.lost) < part.seeds]
+    early = [cell for cell in cells if _seeds(part, cell.values) + len(cell.lost) + cell.unfit < part.seeds]
     if early or not cells:
         none = sum(not cell.values for cell in early)
         if fewest := min((_seeds(part, cell.values) for cell in early), default=0):
             return f"only {fewest} of {part.seeds} seeds", "early"
         return "not measured yet" + ("" if none == len(cells) else f" in {none} of {len(cells)} cells"), "early"
+    if unfit := max(cell.unfit for cell in cells):
+        return f"in {unfit} of {part.seeds} seeds a number is not above 0, so that it has no ratio", "judged"
     lost = max((len(cell.lost) for cell in cells if _seeds(part, cell.values) < part.seeds), default=0)
     if lost > MAY_DIVERGE * part.seeds:
         return f"a run diverged in {lost} of {part.seeds} seeds", "judged"

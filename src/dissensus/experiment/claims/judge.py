@@ -102,7 +102,7 @@ def _judged(
     cells = [kept for one in named if (kept := planned(one, known, part.fewer)) is not None]
     not_run = not cells or (len(cells) < len(named) and not part.fewer)
     told = [
-        Told(
+        Told.of(
             one,
             published(one, part, paper, claim.places, claims.outside),
             {} if not_run else measured(one, part, evidence, view, claims.outside),

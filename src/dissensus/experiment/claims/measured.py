@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from math import isfinite, log
+from math import isfinite, log, nan
 from typing import Any, cast
 
 from dissensus.experiment.claims.claim import Part, View
@@ -27,7 +27,7 @@ EITHER_WAY = ("barrier", "barrier_reset", "barrier_aligned")
 def measured(
     quantity: Quantity, part: Part, evidence: Evidence, view: View, outside: Mapping[str, Iterable[str]]
 ) -> Values:
-    """Seed -> value, for the seeds that have all of its numbers; of ratios, the logarithm.
+    """Seed -> value, for the seeds that have all of its numbers; of ratios, the logarithm, and NaN where there is none.
 
     Of several outside sets that may stand for one another, the first that was measured. Of several protocols, the mean.
     """
@@ -90,7 +90,7 @@ def _values(number: Number, outside: str, part: Part, evidence: Evidence, view: 
         finite = {seed: value / epochs[seed] for seed, value in finite.items() if seed in epochs}
     if part.absolute:
         finite = {seed: abs(value) for seed, value in finite.items()}
-    return {seed: log(value) for seed, value in finite.items() if value > 0} if part.ratio else finite
+    return {seed: log(value) if value > 0 else nan for seed, value in finite.items()} if part.ratio else finite
 
 
 def _epochs(number: Number, evidence: Evidence, view: View) -> dict[Seed, int]:
