@@ -48,6 +48,27 @@ def test_fewer_than_five_have_students_interval(values):
     assert (found.low, found.high, found.level) == (pytest.approx(low), pytest.approx(high), 0.9)
 
 
+def test_five_are_resampled():
+    values = [0.3, 0.1, 0.7, 0.2, 0.9]
+    low, _ = student.interval(0.95, 4, np.mean(values), np.std(values, ddof=1) / np.sqrt(5))
+    assert bootstrap(values).low > low
+    assert bootstrap(values[:4]).low < min(values[:4])
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 4])
+def test_few_seeds_with_many_items_hold_the_truth(seeds):
+    """As long as it is the seeds that differ: they are as few as without the items."""
+
+    def make(rng):
+        return rng.normal(0, 1, (seeds, 1)) + rng.normal(0, 1, (1, 40)) * 0.3 + rng.normal(0, 0.5, (seeds, 40))
+
+    assert covered(make, times=300) > 0.90
+    scores = make(np.random.default_rng(1))
+    alone = bootstrap(scores.mean(1))
+    for found in (bootstrap(scores), bootstrap(scores.T)):
+        assert (found.low, found.high) == (pytest.approx(alone.low), pytest.approx(alone.high))
+
+
 def test_many_values_approach_the_normal_interval():
     values = np.random.default_rng(0).normal(size=2000)
     interval = bootstrap(values)

@@ -42,8 +42,8 @@ def bootstrap(values: ArrayLike, *, level: float = 0.95, draws: int = 10_000, se
     Values of the shape (seeds, items) are resampled both ways; the items are then the same for every seed. Where every
     seed has items of its own, pass the means of the seeds: their spread holds that of the items already.
 
-    Fewer than five values are not resampled: their interval is Student's. A single value says nothing of the spread:
-    low and high are nan.
+    Fewer than five seeds (or items) are not resampled: their interval is Student's, of their means. A single one says
+    nothing of the spread: low and high are nan.
 
     >>> print(bootstrap([0.51, 0.49, 0.50, 0.52, 0.50, 0.48]))
     0.5 [0.4855, 0.515]
@@ -57,8 +57,9 @@ def bootstrap(values: ArrayLike, *, level: float = 0.95, draws: int = 10_000, se
     n = min(scores.shape)
     if n == 1:
         return Interval(mean, np.nan, np.nan, level)
-    if scores.ndim == 1 and n < FEWEST:
-        return _students(scores, mean, level)
+    if n < FEWEST:
+        few = scores if scores.ndim == 1 else scores.mean(1 - scores.shape.index(n))
+        return _students(few, mean, level)
     means = _means_of_seeds(scores, draws, seed) if scores.ndim == 1 else _means_of_both(scores, draws, seed)
     tail = _expanded_tail(n, level)
     low, high = np.quantile(means, [tail, 1 - tail])
