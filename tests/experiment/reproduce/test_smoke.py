@@ -406,6 +406,14 @@ def test_a_set_of_images_that_is_not_there_is_told_before_any_training(
     assert not here.store.names()
     assert here.carry_out(here.standing([Cell("audited", "soft", 5, 1, 0)]), jobs=1).done  # it has none to look at
 
+    run = repeated.store.read(here.plans[looked[0]].name)  # made, but without the scores on these images
+    shutil.copytree(run.path, here.store.path / run.name)
+    kept = here.store.read(run.name)
+    kept.write_diagnostics([one for one in kept.diagnostics() if not one.name.endswith("_auroc")])
+    with pytest.raises(InputError, match="would be looked into with images of"):
+        here.carry_out(here.standing(looked[:1]))
+    assert run.name in here.store
+
 
 def test_a_hard_delivery_that_was_never_compared_with_soft_labels_is_made_again(
     repeated: Reproduction, evidence: Evidence, tmp_path: Path

@@ -148,15 +148,15 @@ class Reproduction:
         The recipe is the paper's, so a run that diverges is an outcome, kept as such and not made again: a GPU does not
         repeat itself, and another try would be a choice among outcomes.
         """
+        later = set(self._postponed(now, budget))
+        chosen = [plan for cell, plan in now.plans.items() if cell not in later | now.recorded]
+        self._refuse_no_images(now.plans[cell] for cell in now.left if cell not in later)
         for cell, why in now.again.items():
             if say is not None:
                 say(f"{cell.words} is made again: {why}")
             if (name := now.plans[cell].name) in self.store:  # else only results tell of it
                 self.store.remove(name)
         self._forget_lost({now.plans[cell].name for cell in now.left})
-        later = set(self._postponed(now, budget))
-        chosen = [plan for cell, plan in now.plans.items() if cell not in later | now.recorded]
-        self._refuse_no_images([plan for plan in chosen if plan.name not in self.store])
         protocols = {plan.name: cell.protocol for cell, plan in now.plans.items()}
 
         def named(event: Event) -> Event:
