@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, log
 from typing import Literal
@@ -21,7 +21,7 @@ from dissensus.experiment.claims.ledger import (
     Stage,
     Verdict,
 )
-from dissensus.experiment.claims.measured import MAY_DIVERGE, Values
+from dissensus.experiment.claims.measured import MAY_DIVERGE, Seed, Values
 from dissensus.experiment.claims.proposition import proposition_errors
 from dissensus.experiment.claims.quantities import Quantity
 from dissensus.experiment.papers import Cell
@@ -47,7 +47,7 @@ class Told:
     published: str
     values: Values
     diverged: Mapping[Cell, int] = field(default_factory=dict)  # which side of the comparison each is of
-    unfit: int = 0  # seeds that were measured, but have no ratio, since a number is not above 0
+    unfit: tuple[Seed, ...] = ()  # those that were measured, but have no ratio, since a number is not above 0
 
     @classmethod
     def of(
@@ -55,7 +55,7 @@ class Told:
     ) -> Told:
         """Without the seeds that cannot be compared, which are counted."""
         fit = {seed: value for seed, value in measured.items() if not np.isnan(value)}
-        return cls(quantity, published, fit, diverged or {}, len(measured) - len(fit))
+        return cls(quantity, published, fit, diverged or {}, tuple(seed for seed in measured if seed not in fit))
 
     @property
     def lost(self) -> dict[int, int]:
@@ -111,14 +111,14 @@ def _reasons(those: Sequence[Judged], of: Sequence[Judged]) -> str:
 
 def _missing(part: Part, cells: Sequence[Told]) -> tuple[str, Stage]:
     """Why there is no verdict, and whether it is too early for one; "" where there is a verdict."""
-    early = [cell for cell in cells if _seeds(part, cell.values) + len(cell.lost) + cell.unfit < part.seeds]
+    early = [cell for cell in cells if _seeds(part, [*cell.values, *cell.unfit]) + len(cell.lost) < part.seeds]
     if early or not cells:
         none = sum(not cell.values for cell in early)
         if fewest := min((_seeds(part, cell.values) for cell in early), default=0):
             return f"only {fewest} of {part.seeds} seeds", "early"
         return "not measured yet" + ("" if none == len(cells) else f" in {none} of {len(cells)} cells"), "early"
-    if unfit := max(cell.unfit for cell in cells):
-        return f"in {unfit} of {part.seeds} seeds a number is not above 0, so that it has no ratio", "judged"
+    if unfit := max(len(cell.unfit) for cell in cells):
+        return f"{unfit} of the numbers are not above 0, so that they have no ratio", "judged"
     lost = max((len(cell.lost) for cell in cells if _seeds(part, cell.values) < part.seeds), default=0)
     if lost > MAY_DIVERGE * part.seeds:
         return f"a run diverged in {lost} of {part.seeds} seeds", "judged"
@@ -127,7 +127,7 @@ def _missing(part: Part, cells: Sequence[Told]) -> tuple[str, Stage]:
     return "", "judged"
 
 
-def _seeds(part: Part, values: Values) -> int:
+def _seeds(part: Part, values: Collection[Seed]) -> int:
     return len({seed for pair in values for seed in pair}) if part.pairs else len(values)  # type: ignore[union-attr]
 
 
