@@ -114,7 +114,7 @@ def pictures(
         for place, draw in figures.items():
             drawn = draw(evidence, paper)
             content[place] = {
-                "title": paper.places[place.partition("-")[0]],
+                "title": paper.places.get(place, ""),
                 "picture": drawn and picture(files, place, drawn.figure, drawn.alt, drawn.caption),
                 "missing": str(made[place]),
                 "partly": made[place].partly,
