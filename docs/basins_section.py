@@ -36,7 +36,7 @@ def basins(results: Path, link: str = "results/basins") -> str:
     ledger = Ledger.from_csv((results / "ledger.csv").read_text("utf-8"))
     title = f'"{paper.title}" ([arXiv {paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))'
     asks = f"""{title} asks how the votes of CIFAR-10H should reach a ResNet-18. `dissensus reproduce basins` repeats
-    it: {_runs(evidence, paper)} are made."""
+    it; {_runs(evidence, paper)} have been made."""
     if _seeds(evidence) < FEW:
         so_far = f"Too few seeds to judge a claim by: what was measured so far is in [{link}]({link})."
         return f"{HEADING}\n\n{wrapped(f'{asks} {so_far}')}\n"
@@ -45,8 +45,8 @@ def basins(results: Path, link: str = "results/basins") -> str:
         wrapped(f"{asks} What should someone with a few votes an item train on, and how sure are we?"),
         "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(answer(ledger, evidence), 1)),
         wrapped(
-            """Every claim of the paper has a rule that was written before the runs (what came later says so), and a
-            verdict that follows from it alone:"""
+            """Every claim of the paper has a rule that was written before the runs (rules that were added or changed
+            later are marked), and a verdict that follows from it alone:"""
         ),
         _verdicts(ledger),
         *([wrapped(f"{STAR} {IN_PART}.")] if any(row.in_part for row in ledger) else []),

@@ -21,6 +21,7 @@ from dissensus.experiment.claims.soft_labels_answer import (
     by_numbers,
     farther,
     hard_delivery,
+    judged_rows,
     refuted,
     rows_of,
     votes_sentence,
@@ -179,16 +180,15 @@ def _held(ledger: Ledger, evidence: Evidence, run: Sequence[str]) -> Iterator[st
 
 def _sharpness(ledger: Ledger) -> Iterator[str]:
     """Our first question: whether most of the gain in KL is left with a temperature in both arms."""
-    averages = [row for row in (ledger.row("A1", view) for view in MEANS) if row.seeds and not row.barred]
-    rows = [*rows_of(ledger, "A1"), *averages]
+    rows = judged_rows(ledger, "A1")
     of = {verdict: [where(row) for row in rows if row.verdict == verdict] for verdict in SIGNS}
     told = []
     if of[SUPPORTED]:
         told.append(f"more than half of the gain in KL is left {listed(of[SUPPORTED])}")
     if of[CONTRADICTED]:
-        told.append(f"less than half, so that most of it was sharpness, {listed(of[CONTRADICTED])}")
+        told.append(f"less than half of it {listed(of[CONTRADICTED])}, where most was sharpness")
     if told:
-        yield f"With a temperature in both arms {', '.join(told)}."
+        yield f"With a temperature in both arms, {'; '.join(told)}."
 
 
 def _on_average(ledger: Ledger) -> str:

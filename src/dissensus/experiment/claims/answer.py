@@ -105,7 +105,8 @@ def _majority(ledger: Ledger) -> str:
         CONTRADICTED: "majority vote does not lose to both on every metric",
         UNDECIDED: "whether majority vote loses to both on every metric is open",
     }[part.verdict]
-    return f"{told} (B2, {row.protocol} protocol)"
+    whole = all(one.stage != "not planned" for one in row.deciding)
+    return f"{told} ({'' if whole else 'a part of '}B2, {row.protocol} protocol)"
 
 
 def _which(ledger: Ledger) -> str:
@@ -155,7 +156,6 @@ def _sharpness(ledger: Ledger) -> str:
 
 
 def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
-    counts = "; ".join(f"{words} {_verdicts(ledger.under(view))}" for view, words in _VIEWS.items())
     seeds = {cell.seed for cell in evidence.runs.values()}
     paper = read_paper(ledger.paper)
     planned, made = len(paper.cells()), len(evidence.runs)
@@ -164,8 +164,18 @@ def _how_sure(ledger: Ledger, evidence: Evidence) -> str:
     lost = f", of which {len(evidence.diverged)} diverged" if evidence.diverged else ""
     runs = f"{trainings}{lost}, {many(len(seeds), 'seed')}" if seeds else "no training yet"
     return (
-        f"Of the paper's claims, {counts}: from {runs}, one data set and one architecture, with simulated few votes. "
-        "B13, which is arithmetic and needs no training, is among them each time."
+        f"Of the paper's claims, {_counts(ledger)}. That is from {runs}, one data set and one architecture, with "
+        "simulated few votes; B13, which is arithmetic and needs no training, is among them each time."
+    )
+
+
+def _counts(ledger: Ledger) -> str:
+    told = {view: _verdicts(ledger.under(view)) for view in COUNTED}
+    same = (told["last"], told["audited-last"]) == (told["published"], told["audited"])
+    last = "both come to the same" if same else f"the first {told['last']}; the second {told['audited-last']}"
+    return (
+        f"its own protocol {told['published']}; the audited one {told['audited']}. At the last epoch, where "
+        f"nothing was selected, {last}"
     )
 
 
@@ -175,12 +185,6 @@ _SHORT = {
     "last": "published, last epoch",
     "audited": "audited protocol",
     "audited-last": "audited, last epoch",
-}
-_VIEWS = {
-    "published": "by its own protocol",
-    "last": "by that at the last epoch, where nothing was selected,",
-    "audited": "by the audited one",
-    "audited-last": "and by that at the last epoch",
 }
 
 
@@ -195,14 +199,13 @@ def _not_yet(row: Row, so_far: str, part: Judged | None = None) -> str:
 
 
 def _verdicts(rows: Sequence[Row]) -> str:
-    counted = Counter[str](row.standing for row in rows if not row.ours)
-    are = "is" if counted[SUPPORTED] == 1 else "are"
-    part = sum(row.in_part and row.standing == SUPPORTED for row in rows if not row.ours)
-    supported = f"{counted[SUPPORTED]} {are} supported{f' ({part} in part)' if part else ''}"
-    verdicts = [supported, f"{counted[CONTRADICTED]} contradicted"]
-    verdicts.append(f"{counted[UNDECIDED]} undecided")
-    if open_ := counted.total() - sum(counted[verdict] for verdict in JUDGED):
-        verdicts.append(f"{open_} not judged")
+    told = [row for row in rows if not row.ours]
+    every, part = (Counter[str](row.standing for row in some) for some in (told, [row for row in told if row.in_part]))
+    number = {one: f"{every[one]}{f' ({part[one]} in part)' * bool(part[one])}" for one in JUDGED}
+    verdicts = [f"supports {number[SUPPORTED]}", f"contradicts {number[CONTRADICTED]}"]
+    verdicts.append(f"leaves {number[UNDECIDED]} undecided")
+    if open_ := every.total() - sum(every[verdict] for verdict in JUDGED):
+        verdicts.append(f"does not judge {open_}")
     return listed(verdicts)
 
 

@@ -142,8 +142,10 @@ class Row:
 
     @property
     def in_part(self) -> bool:
-        """Whether the verdict rests on a part of what the claim says, since the protocol plans no more."""
-        return any(part.stage == "in part" for part in self.deciding)
+        """Whether a verdict rests on a part of what the claim says, since the protocol plans no more."""
+        return self.standing in (SUPPORTED, CONTRADICTED, UNDECIDED) and any(
+            part.stage == "in part" for part in self.deciding
+        )
 
     @property
     def begun(self) -> bool:

@@ -21,14 +21,15 @@ MEANS = {  # at the best epoch, for S1 to S5; over what
     "mean-paper": "the paper's own sets",
     "mean-all": "all that learned enough",
 }
-SAYS = {  # and what one adds where it was run
-    "S1": ("soft labels bring models nearer to people", ", also with a temperature in both arms"),
-    "A1": ("what soft labels gain in KL is for the most part more than sharpness",),
-    "S2": ("model entropy follows that of people more closely with soft labels",),
-    "S5": ("soft labels make models less falsely confident where people disagree most",),
-    "S3": ("accuracy stays the same",),
-    "S4": ("soft labels overfit less",),
+SAYS = {
+    "S1": "soft labels bring models nearer to people",
+    "A1": "what soft labels gain in KL is for the most part more than sharpness",
+    "S2": "model entropy follows that of people more closely with soft labels",
+    "S5": "soft labels make models less falsely confident where people disagree most",
+    "S3": "accuracy stays the same",
+    "S4": "soft labels overfit less",
 }
+READ = {"S1": ", also with a temperature in both arms"}  # what is added where a claim was run
 TEXT = ("frozen", "fine-tuned")  # models of texts
 EPOCH = {"best": "at the best epoch", "last": "at the last epoch, where none is chosen,"}
 TEMPERED = "with a temperature"
@@ -46,8 +47,10 @@ def soft_labels_answer(ledger: Ledger, evidence: Evidence) -> list[str]:
     >>> print(soft_labels_answer(judge_claims(nothing, read_paper("soft-labels")), nothing)[0])
     Whether soft labels bring models nearer to people (S1) is not known yet: nothing was run.
     """
+    nearer, *others = (_told(ledger, evidence, claim) for claim in SAYS)
     return [
-        *(_told(ledger, evidence, claim, *says) for claim, says in SAYS.items()),
+        f"{nearer} {farther(ledger)}".rstrip(),
+        *others,
         f"Does hard delivery help on text (A3, A4; in nats of soft NLL)? {' '.join(hard_delivery(ledger))}",
         votes_sentence(evidence),
         _how_sure(ledger, evidence),
@@ -75,15 +78,14 @@ def refuted(row: Row, evidence: Evidence) -> str:
     """The numbers of the parts that contradict a claim, then of the others; and what has to be known with them."""
     parts = sorted(row.deciding, key=lambda part: part.verdict != CONTRADICTED)
     told = [part.measured + f", {part.verdict}" * (part.verdict != CONTRADICTED) for part in parts]
-    return "; ".join(filter(None, [*told, _doubtful(evidence, row.protocol) if row.claim == "S5" else ""]))
+    known = KNOWN_WITH[row.claim](evidence, row.protocol) if row.claim in KNOWN_WITH else ""
+    return "; ".join(filter(None, [*told, known]))
 
 
 def farther(ledger: Ledger) -> str:
     """Where soft labels are farther from people by a distance that decides nothing; "" where nowhere."""
-    rows = [*rows_of(ledger, "S1"), *(ledger.row("S1", view) for view in MEANS)]
-    rows = [row for row in rows if row.seeds and not row.barred]
     found: dict[tuple[str, str], list[tuple[Row, Measured]]] = {}
-    for row in rows:
+    for row in judged_rows(ledger, "S1"):
         for cell in next(part for part in row.parts if part.part == "other distances").cells:
             metric, _, reading = cell.cell.partition(", ")
             found.setdefault((metric, reading), []).append((row, cell))
@@ -95,16 +97,23 @@ def farther(ledger: Ledger) -> str:
         by = sorted(100 * (1 / cell.mean - 1) for _, cell in worse if cell.mean)
         span = " to ".join(dict.fromkeys(f"{share:.0f}" for share in (by[0], by[-1])))
         mended = {row.view for row, cell in found.get((metric, TEMPERED), []) if cell.verdict == SUPPORTED}
-        nearer = [where(row) for row, _ in worse if row.view in mended and reading != TEMPERED]
+        nearer = [where(row) for row, _ in worse if row.view in mended]
         but = f"; {TEMPERED} in both arms they are nearer {listed(nearer)}" if nearer else ""
         told.append(
-            f"By {metric}, {reading}, which decides nothing, soft labels are farther from people "
-            f"{listed([where(row) for row, _ in worse])} (by {span} %){but}."
+            f"By {metric}, which decides no verdict, soft labels {reading} are {span} % farther from people "
+            f"{listed([where(row) for row, _ in worse])}{but}."
         )
     return " ".join(told)
 
 
+def judged_rows(ledger: Ledger, claim: str) -> list[Row]:
+    """Those of data sets and models, and then of their means, that have learned enough for a verdict."""
+    rows = [*rows_of(ledger, claim), *(ledger.row(claim, view) for view in MEANS)]
+    return [row for row in rows if row.seeds and not row.barred]
+
+
 def where(row: Row) -> str:
+    """As it is spoken of: on a data set and model, or on average over some."""
     return f"on average over {MEANS[row.view]}{' †' * bool(row.added)}" if row.view in MEANS else f"on {row.view}"
 
 
@@ -123,8 +132,13 @@ def _doubtful(evidence: Evidence, protocol: str) -> str:
     )
 
 
-def _told(ledger: Ledger, evidence: Evidence, claim: str, what: str, more: str = "") -> str:
+KNOWN_WITH = {"S5": _doubtful}
+"""What has to be known with the numbers that contradict a claim."""
+
+
+def _told(ledger: Ledger, evidence: Evidence, claim: str) -> str:
     """Where a claim holds, of the data sets and models that have learned enough to tell."""
+    what, more = SAYS[claim], READ.get(claim, "")
     alone = rows_of(ledger, claim)
     if not alone:
         return f"Whether {what} ({claim}) is not known yet: nothing was run."
@@ -137,8 +151,7 @@ def _told(ledger: Ledger, evidence: Evidence, claim: str, what: str, more: str =
     if open_ := [row.view for row in judged if row.verdict == UNDECIDED]:
         lines.append(f"undecided on {listed(open_)}")
     lines += _averages(ledger, claim)
-    beside = f" {farther(ledger)}" if claim == "S1" else ""
-    return f"{what[:1].upper()}{what[1:]}{more} ({claim}): {'; '.join(lines) or NONE}.{beside}".rstrip()
+    return f"{what[:1].upper()}{what[1:]}{more} ({claim}): {'; '.join(lines) or NONE}."
 
 
 def _averages(ledger: Ledger, claim: str) -> Iterator[str]:

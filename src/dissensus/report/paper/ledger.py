@@ -85,7 +85,7 @@ def claims_of(ledger: Ledger, rules: Mapping[str, Sequence[str]]) -> list[ClaimV
 
 def in_words(row: Row) -> str:
     """Where a claim stands."""
-    return f"{row.standing}, in part" if row.in_part and row.standing in SIGNS else row.standing
+    return f"{row.standing}{', in part' * row.in_part}"
 
 
 def sign(row: Row) -> str:
