@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from in_markdown import table, table_row, wrapped
+from in_markdown import item, table, table_row, wrapped
 
-from dissensus.experiment.claims import Ledger
-from dissensus.experiment.claims.answer import answer
+from dissensus.experiment.claims import Ledger, answers
 from dissensus.experiment.claims.ledger import Row
 from dissensus.experiment.papers import Evidence, Paper, read_paper
+from dissensus.report.output import signed
 from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.differences import compared, counted, read_notes
@@ -43,7 +43,7 @@ def basins(results: Path, link: str = "results/basins") -> str:
     parts = [
         HEADING,
         wrapped(f"{asks} What should someone with a few votes an item train on, and how sure are we?"),
-        "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(answer(ledger, evidence), 1)),
+        "\n".join(item(f"**{one.question}** {signed(one.short)}") for one in answers(ledger, evidence)),
         wrapped(
             """Every claim of the paper has a rule that was written before the runs (rules that were added or changed
             later are marked), and a verdict that follows from it alone:"""

@@ -10,8 +10,15 @@ def joined(*blocks: str) -> str:
     return "\n\n".join(block if block[0] in "|-" else wrapped(block) for block in blocks if block)
 
 
-def wrapped(text: str) -> str:
-    return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
+def wrapped(text: str, indent: str = "") -> str:
+    """``indent``: that of all lines but the first."""
+    options = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": indent}
+    return textwrap.fill(" ".join(text.split()), 120, **options)
+
+
+def item(text: str) -> str:
+    """A line of a list."""
+    return wrapped(f"- {text}", indent="  ")
 
 
 def table(head: tuple[str, ...], rows: list[str], centred: int = 0) -> str:

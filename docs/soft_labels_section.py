@@ -9,24 +9,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from in_markdown import table, table_row, wrapped
+from in_markdown import item, table, table_row, wrapped
 
 from dissensus.base.words import listed
-from dissensus.experiment.claims import Ledger, read_claims
+from dissensus.experiment.claims import Answer, Ledger, answers
+from dissensus.experiment.claims.answers.rows import ADDED, EARLY, MEANS, by_numbers, rows_of
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Measured, Row
-from dissensus.experiment.claims.soft_labels_answer import (
-    ADDED,
-    EARLY,
-    MEANS,
-    by_numbers,
-    farther,
-    hard_delivery,
-    judged_rows,
-    refuted,
-    rows_of,
-    votes_sentence,
-    where,
-)
 from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.experiment.studies import studies_of
 from dissensus.report.output import signed
@@ -47,24 +35,15 @@ def soft_labels_in_short(results: Path) -> str:
         return ""
     evidence, ledger, run = read
     judged = [name for name in run if not ledger.row("S1", name).barred]
-    barred = len(run) - len(judged)
     parts = [
         "### The soft-labels paper",
         _asks(evidence, run),
+        "\n".join(item(f"**{one.question}** {signed(one.short)}") for one in answers(ledger, evidence)),
         _table(evidence, ledger, judged, [one for one in MEANS if not ledger.row("S1", one).barred], guesses=False),
+        wrapped(f"{_legend()} Only what has learned enough for a verdict is shown. {_abstract(results, judged)}"),
         wrapped(
-            f"""{_legend(barred=False)} On the other {barred} data sets and models the model does not even beat the most
-            frequent class by five points, so nothing is decided there. {" ".join(_sharpness(ledger))}
-            {farther(ledger)} {_abstract(results, judged)}"""
-        ),
-        wrapped(
-            f"""**Does hard delivery help on text?** (Differences are nats of soft NLL.)
-            {" ".join(hard_delivery(ledger, alone=False))}"""
-        ),
-        wrapped(f"**How many votes?** {votes_sentence(evidence)}"),
-        wrapped(
-            """All data sets and models, what numbers alone say, what soft targets cost, and studies beside it (the
-            surest answers, few real votes, careful and unreliable annotators, transfer):
+            """All data sets and models, what has to be known with each answer, what soft targets cost, and studies
+            beside it (the surest answers, few real votes, careful and unreliable annotators, transfer):
             [docs/soft-labels.md](docs/soft-labels.md)."""
         ),
     ]
@@ -78,20 +57,21 @@ def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
     evidence, ledger, run = read
     parts = [
         _asks(evidence, run),
-        wrapped(f"**Does it?** {' '.join(_held(ledger, evidence, run))}"),
+        *(_whole(one) for one in answers(ledger, evidence)),
+        "## By data set and model",
         _table(evidence, ledger, run, list(MEANS)),
         wrapped(
-            f"""{_legend()} Of people: half of them predict the other half, which a model may pass where votes are few;
-            class shares: the same guess for every item. {FIRST} is {PAPER.protocols[FIRST].about}. {_made_again()}"""
+            f"""{_legend()} In brackets what the numbers alone say, where the model has learned too little for a
+            verdict. Each verdict stands by itself, at 5 %: there is no correction over data sets and models. Of people:
+            half of them predict the other half, which a model may pass where votes are few; class shares: the same
+            guess for every item. {FIRST} is {PAPER.protocols[FIRST].about}. {_made_again()}"""
         ),
-        wrapped(f"**And on average?** {_on_average(ledger)} {_abstract(results, run)}"),
-        wrapped(
-            f"""**Does hard delivery help on text, and with how many votes?** (Differences are nats of soft NLL.)
-            {" ".join(hard_delivery(ledger))}"""
-        ),
+        wrapped(_abstract(results, run)),
+        "## Hard delivery on text, by the number of votes",
         *_hard_table(ledger),
-        wrapped(f"**How many votes?** {votes_sentence(evidence)}"),
-        wrapped(f"**What do whole distributions cost as targets?** {_cost()}"),
+        "## What whole distributions cost as targets",
+        wrapped(_cost()),
+        "## One question at a time",
         *_studies(results, link),
         wrapped(
             f"""Rules came before runs, and what came later says so:
@@ -103,6 +83,12 @@ def soft_labels(results: Path, link: str = "results/soft-labels") -> str:
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _whole(one: Answer) -> str:
+    """An answer in bold, and below it what has to be known with it."""
+    told = wrapped(f"**{one.question}** {signed(one.short)}")
+    return "\n\n".join([told, "\n".join(item(signed(more)) for more in one.more)]) if one.more else told
 
 
 def _read(results: Path) -> tuple[Evidence, Ledger, list[str]] | None:
@@ -149,86 +135,10 @@ def _made_again() -> str:
     return f"Its {told['runs']} runs were made a second time, on another processor: by those {listed(other)}."
 
 
-def _held(ledger: Ledger, evidence: Evidence, run: Sequence[str]) -> Iterator[str]:
-    """Which claims where; what contradicts one, with its numbers; and where no verdict can be had."""
-    by_claims: dict[tuple[str, ...], list[str]] = {}
-    for name in run:
-        here = tuple(claim for claim in CLAIMS if ledger.row(claim, name).verdict == SUPPORTED)
-        by_claims.setdefault(here, []).append(name)
-    for claims, names in by_claims.items():
-        if claims:
-            which = "All five claims are" if claims == CLAIMS else f"{listed(list(claims))} {_are(claims)}"
-            yield f"{which} supported on {listed(names)}."
-    for claim in CLAIMS:
-        for row in rows_of(ledger, claim):
-            if row.verdict == CONTRADICTED:
-                numbers = signed(refuted(row, evidence))
-                yield f"{claim} is contradicted on {row.view} (as claimed would be above 0: {numbers})."
-    yield from _sharpness(ledger)
-    yield farther(ledger)
-    barred = [row for row in rows_of(ledger, "S1") if row.barred]
-    if barred:
-        others = f"the other {len(barred)}" if len(barred) < len(run) else f"all {len(barred)}"
-        alone = [row for row in barred if by_numbers(row) == SUPPORTED]
-        whole = [row.view for row in alone if all(cell.agree == cell.seeds for cell in _cells_that_count(row))]
-        yield (
-            f"On {others} data sets and models the model does not even beat the most frequent class by five points, so "
-            f"none of the five is decided there. By the numbers alone S1 would be supported on {len(alone)} of them"
-            f"{f', in every seed on {listed(whole)}' if whole else ''}."
-        )
-
-
-def _sharpness(ledger: Ledger) -> Iterator[str]:
-    """Our first question: whether most of the gain in KL is left with a temperature in both arms."""
-    rows = judged_rows(ledger, "A1")
-    of = {verdict: [where(row) for row in rows if row.verdict == verdict] for verdict in SIGNS}
-    told = []
-    if of[SUPPORTED]:
-        told.append(f"more than half of the gain in KL is left {listed(of[SUPPORTED])}")
-    if of[CONTRADICTED]:
-        told.append(f"less than half of it {listed(of[CONTRADICTED])}, where most was sharpness")
-    if told:
-        yield f"With a temperature in both arms, {'; '.join(told)}."
-
-
-def _on_average(ledger: Ledger) -> str:
-    """Why the averages that were planned decide nothing, and what was added."""
-    over = {view.name: view.mean_of for view in read_claims("soft-labels").views}
-    planned, told = [], []
-    for view, words in MEANS.items():
-        row = ledger.row("S1", view)
-        if row.barred:
-            learned = [name for name in over[view] if not ledger.row("S1", name).barred]
-            planned.append(f"{words}: {f'only {listed(learned)}' if learned else 'none'}")
-        elif row.added and row.seeds:
-            by_verdict = {one: [claim for claim in CLAIMS if ledger.row(claim, view).verdict == one] for one in SIGNS}
-            verdicts = [f"{listed(claims)} {_are(claims)} {one}" for one, claims in by_verdict.items() if claims]
-            learned = [name for name in over[view] if not ledger.row("S1", name).barred]
-            told.append(f"Over {words} ({listed(learned)}), a mean that was {ADDED}, {listed(verdicts)}.")
-    if planned:
-        told.insert(
-            0,
-            f"An average needs two models that have learned so much, and none that was planned has them "
-            f"({'; '.join(planned)}): all of these are undecided, whatever their numbers.",
-        )
-    return " ".join(told) or "Not known yet."
-
-
-def _cells_that_count(row: Row) -> list[Measured]:
-    return [cell for part in row.deciding for cell in part.cells]
-
-
-def _legend(barred: bool = True) -> str:
+def _legend() -> str:
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
-    alone = "; in brackets by the numbers alone, where the model has learned too little for a verdict" * barred
-    return f"""Means over seeds, majority vote → soft labels; of several sets, the change. {signs}{alone}; † {ADDED}. S1
-    KL is lower, with a temperature in both arms too; S2 the model's entropy follows that of people more closely; S3
-    accuracy is the same; S4 less overfitting; S5 less false confidence where people disagree most. Each verdict stands
-    by itself, at 5 %: there is no correction over data sets and models."""
-
-
-def _are(claims: Sequence[str]) -> str:
-    return "is" if len(claims) == 1 else "are"
+    return f"""Means over seeds, majority vote → soft labels; of several sets, the change. S1 to S5 as above: {signs}; †
+    {ADDED}."""
 
 
 def _table(

@@ -49,7 +49,7 @@ def test_studies_are_those_whose_scores_are_there(judged: PaperJudgement, tmp_pa
 def test_every_claim_has_a_rule_in_words_and_the_answer_speaks_of_the_runs(judged: PaperJudgement) -> None:
     assert set(judged.rules) == {row.claim for row in judged.ledger}
     assert all(judged.rules.values())
-    assert judged.answer
+    assert judged.answers
     assert {name for name, _, _ in judged.enough} <= set(PAPER.protocols)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,11 +46,11 @@ def judge_and_tell(
 def _json_verdicts(judged: PaperJudgement) -> dict[str, Any]:
     claims, views = _claims_and_views(judged.ledger)
     verdicts = {claim: {view: judged.ledger.row(claim, view).standing for view in views} for claim in claims}
-    return {"runs": len(judged.evidence.runs), "answer": judged.answer, "verdicts": verdicts}
+    return {"runs": len(judged.evidence.runs), "answers": [asdict(one) for one in judged.answers], "verdicts": verdicts}
 
 
 def _show_verdicts(judged: PaperJudgement, studied: Sequence[Studied], page: Path) -> None:
-    """A table of verdicts, the answer in sentences, and what studies found in plain words."""
+    """A table of verdicts, the answers and what studies found in short; the page has all of it."""
     from dissensus.report.paper import banner
     from dissensus.report.paper.ledger import IN_PART, added_to, in_words, legend, sign
 
@@ -73,10 +74,12 @@ def _show_verdicts(judged: PaperJudgement, studied: Sequence[Studied], page: Pat
         if any(row.in_part for row in ledger):
             out.print(f"\n{IN_PART[:1].upper()}{IN_PART[1:]}.")
     out.print()
-    for sentence in filter(None, [banner(judged), *judged.answer]):
-        out.print(escape(sentence))
-    for one in studied:
-        out.print(escape("\n".join(["", one.question, *one.plain])))
+    if told := banner(judged):
+        out.print(escape(told))
+    for one in judged.answers:
+        out.print(f"[bold]{escape(one.question)}[/] {escape(one.short)}")
+    for study in studied:
+        out.print(f"\n[bold]{escape(study.question)}[/] {escape(study.short)}")
     out.print(f"\nThe page: [bold]{escape(str(page))}[/]", soft_wrap=True)
 
 

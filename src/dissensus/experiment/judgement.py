@@ -1,4 +1,4 @@
-"""What is made of results: a verdict on every claim of a paper, its answer in sentences, and the studies beside it.
+"""What is made of results: a verdict on every claim of a paper, what a reader wants to know, and the studies beside it.
 
 Evidence and the scores of studies are all that it takes: no torch, no pydantic, no store.
 """
@@ -12,8 +12,17 @@ from functools import cached_property
 from pathlib import Path
 
 from dissensus.base.errors import InputError
-from dissensus.experiment.claims import Enough, Ledger, answer, enough_by_set, judge_claims, read_claims, rules
-from dissensus.experiment.claims.soft_labels_answer import votes_sentence
+from dissensus.experiment.claims import (
+    Answer,
+    Enough,
+    Ledger,
+    answers,
+    enough_by_set,
+    judge_claims,
+    read_claims,
+    rules,
+    votes_needed,
+)
 from dissensus.experiment.papers import Evidence, Paper, smoke_part
 from dissensus.experiment.studies import FOLDER, Studied, studies_of
 
@@ -28,8 +37,8 @@ class PaperJudgement:
     studies: Sequence[Studied]  # those whose scores are there
 
     @cached_property
-    def answer(self) -> list[str]:
-        return answer(self.ledger, self.evidence)
+    def answers(self) -> list[Answer]:
+        return answers(self.ledger, self.evidence)
 
     @cached_property
     def smoke(self) -> bool:
@@ -52,9 +61,9 @@ class PaperJudgement:
         return enough_by_set(self.evidence)
 
     @property
-    def votes_needed(self) -> str:
+    def votes_needed(self) -> Answer:
         """The same in a sentence."""
-        return votes_sentence(self.evidence)
+        return votes_needed(self.evidence)
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """The ledger, and the findings of each study."""

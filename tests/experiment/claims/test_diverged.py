@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dissensus.experiment.claims import Claims, Row, answer, judge_claims
+from dissensus.experiment.claims import Claims, Row, answers, judge_claims
 from dissensus.experiment.claims.decide import Told, decide
 from dissensus.experiment.claims.quantities import quantities
 from dissensus.experiment.papers import Cell, Evidence, Paper
@@ -165,4 +165,6 @@ def test_a_run_on_both_sides_speaks_for_neither(judged: Callable[..., Row]) -> N
 
 def test_the_answer_counts_them(claims: Claims, paper: Paper) -> None:
     evidence = without(world(claims, paper, only="B1"), SLS)
-    assert "trainings, of which 1 diverged, 10 seeds" in answer(judge_claims(evidence, paper), evidence)[-1]
+    assert (
+        "trainings, of which 1 diverged, the paper's own" in answers(judge_claims(evidence, paper), evidence)[-1].short
+    )

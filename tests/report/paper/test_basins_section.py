@@ -7,7 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from dissensus.experiment.claims.answer import answer
+from dissensus.experiment.claims import answers
+from dissensus.report.output import signed
 from dissensus.report.paper.measured import Sought, measured
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -37,8 +38,9 @@ def test_nothing_is_written_before_there_are_runs(section, tmp_path):
 
 def test_it_holds_the_answer_the_verdicts_and_the_headline_table(section, results, whole, judged):
     told = section.basins(results)
-    for place, sentence in enumerate(answer(judged, whole), 1):
-        assert f"\n{place}. {sentence}\n" in told
+    in_one_line = " ".join(told.split())
+    for one in answers(judged, whole):
+        assert f"- **{one.question}** {signed(one.short)} " in in_one_line
     for view, words in (("published", "published protocol"), ("last", "published, last epoch")):
         rows = [row for row in judged.under(view) if not row.ours]
         named = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dissensus.experiment.claims import judge_claims
+from dissensus.experiment.claims import Answer, judge_claims
 from dissensus.experiment.judgement import judge, results_of
 from dissensus.experiment.papers import Cell, read_paper
 from dissensus.experiment.papers.evidence import Evidence
@@ -17,7 +17,7 @@ from dissensus.report.paper import Note, read_notes, write_page, write_paper_pag
 from dissensus.report.paper.figures import AUDITED
 
 ROOT = Path(__file__).parents[3]
-ANSWER = [f"Sentence {number} <of> the answer." for number in range(1, 6)]
+ANSWERS = [Answer(f"Question {n}?", f"Sentence {n} <of> the answer.", (f"Known with {n}: -0.5.",)) for n in range(1, 6)]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def built(whole, judged, basins, tmp_path_factory):
     started = time.process_time()
     notes = [Note({"place": "table4", "metric": "trace"}, "other probes")]
     path = write_paper_page(
-        whole, judged, basins, folder, answer=ANSWER, rules={"B1": ["A rule, written before."]}, notes=notes
+        whole, judged, basins, folder, answers=ANSWERS, rules={"B1": ["A rule, written before."]}, notes=notes
     )
     return path, time.process_time() - started
 
@@ -70,6 +70,7 @@ def test_the_answer_and_the_ledger_are_on_top(outline):
         text.index(words) for words in ("The answer", "Sentence 5 <of>", "The ledger", "The tables", "The figures")
     ]
     assert order == sorted(order)
+    assert "Known with 5: −0.5." in text
     assert "A rule, written before." in text
     assert "290 of 290 runs, published protocol" in " ".join(text.split())
 
@@ -125,12 +126,12 @@ def test_it_needs_no_torch_and_no_pydantic(tmp_path, make, basins):
     code = """
 import sys
 from dissensus.experiment.claims import judge_claims, read_claims
-from dissensus.experiment.claims.answer import answer
+from dissensus.experiment.claims import answers
 from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.report.paper import write_paper_page
 paper, evidence = read_paper("basins"), Evidence.read(sys.argv[1])
 ledger = judge_claims(evidence, paper)
-write_paper_page(evidence, ledger, paper, sys.argv[1] + "/page", answer=answer(ledger, evidence))
+write_paper_page(evidence, ledger, paper, sys.argv[1] + "/page", answers=answers(ledger, evidence))
 assert not {"torch", "pydantic", "polars"} & set(sys.modules)
 """
     done = subprocess.run(

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from markupsafe import escape
 
-from dissensus.experiment.claims import Ledger, answer, enough_by_set, judge_claims
+from dissensus.experiment.claims import Ledger, answers, enough_by_set, judge_claims
 from dissensus.experiment.judgement import judge
 from dissensus.experiment.papers import Cell, Evidence, read_paper
 from dissensus.experiment.studies import STUDIES, Studied
@@ -134,10 +134,10 @@ def test_the_page_has_every_study_and_every_deviation(
 def test_a_page_without_a_single_run_says_so(tmp_path: Path) -> None:
     nothing = Evidence({})
     ledger = judge_claims(nothing, PAPER)
-    page = write_soft_labels_page(nothing, ledger, PAPER, tmp_path, answer=answer(ledger, nothing)).read_text("utf-8")
+    page = write_soft_labels_page(nothing, ledger, PAPER, tmp_path, answers=answers(ledger, nothing)).read_text("utf-8")
     assert page.count("Not run yet") >= 3
     assert "Nothing was run yet" in page
-    assert "How many votes an item are enough is not known yet" in page
+    assert "<b>How many votes an item?</b> How many are enough is not known yet" in page
 
 
 def test_where_nothing_is_planned_the_page_and_the_signs_say_so(evidence: Evidence, tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_every_paper_has_its_page(name: str, own: str, of_the_other: str, tmp_pa
     page = write_page(judged, tmp_path).read_text("utf-8")
     assert own in page
     assert of_the_other not in page
-    assert str(escape(judged.answer[0])) in page
+    assert str(escape(judged.answers[0].short)) in page
     assert SMOKE not in page
 
 
@@ -201,14 +201,14 @@ def test_the_readme_has_a_line_a_data_set_and_model(
     for name in PAPER.protocols:  # with numbers in both arms
         methods = {cell.method for cell in evidence.runs.values() if cell.protocol == name}
         assert (f"\n| {name} | " in told) == ({"majority", "soft"} <= methods)
-    assert "**Does hard delivery help on text, and with how many votes?** " in told
+    assert "**Does hard delivery help on text (A3, A4; sizes in nats of soft NLL)?** " in " ".join(told.split())
     assert "| sls, best epoch | " in told
     assert "| multipass, last epoch † | " in told
     assert "| mean of all that learned enough † | " in told
     plain = " ".join(told.split())
     assert "cifar10h-small-cnn is the paper's first experiment" in plain
     assert "each is the least of the repeats" in plain
-    text, _, images = plain.partition("with how many votes?**")[2].partition("**How")[0].partition("On images")
+    text, _, images = plain.partition("in nats of soft NLL)?**")[2].partition("**How")[0].partition("On images")
     assert "cifar10h" not in text
     assert "cifar10h" in images
     assert "](results/soft-labels/studies/real-sparsity.md) | Five real votes tell " in told
@@ -229,8 +229,11 @@ def test_the_readme_has_those_that_have_learned_enough(monkeypatch: pytest.Monke
         if row is not None:  # without the guesses of people and of class shares
             assert row == [*rows[f"| {name}"][:5], *rows[f"| {name}"][7:]]
     assert "| mean of all that learned enough † | " in short
-    assert "in brackets" not in short
-    assert "numbers alone" not in short.partition("**Does hard")[2].partition("**How many")[0]
+    assert "in brackets" not in short.casefold()
+    assert "numbers alone" not in short
+    for one in answers(ledger, Evidence.read(RESULTS)):
+        assert f"- **{one.question}** {signed(one.short)} " in " ".join(short.split())
+        assert all(f"- {signed(more)} " in " ".join(whole.split()) for more in one.more)
 
 
 def _run(evidence: Evidence, protocol: str) -> bool:

@@ -8,15 +8,15 @@
 
 from __future__ import annotations
 
-from dissensus.experiment.claims.answer import answer
+from dissensus.experiment.claims.answers import Answer, answers, enough_by_set, votes_needed
 from dissensus.experiment.claims.claim import Claim, Claims, Part, View, parse_claims, read_claims
 from dissensus.experiment.claims.enough import Enough, votes_enough
 from dissensus.experiment.claims.judge import judge_claims
 from dissensus.experiment.claims.ledger import Judged, Ledger, Measured, Row, Verdict
-from dissensus.experiment.claims.soft_labels_answer import enough_by_set
 from dissensus.experiment.claims.words import rules
 
 __all__ = [
+    "Answer",
     "Claim",
     "Claims",
     "Enough",
@@ -27,11 +27,12 @@ __all__ = [
     "Row",
     "Verdict",
     "View",
-    "answer",
+    "answers",
     "enough_by_set",
     "judge_claims",
     "parse_claims",
     "read_claims",
     "rules",
     "votes_enough",
+    "votes_needed",
 ]

@@ -36,7 +36,7 @@ def banner(judged: PaperJudgement) -> str:
 
 def write_page(judged: PaperJudgement, folder: str | os.PathLike[str], notes: Sequence[Note] = ()) -> Path:
     """The page on a paper, whichever it is; ``notes`` are what explains differences from the published numbers."""
-    told: dict[str, Any] = {"answer": judged.answer, "rules": judged.rules, "banner": banner(judged)}
+    told: dict[str, Any] = {"answers": judged.answers, "rules": judged.rules, "banner": banner(judged)}
     found = judged.evidence, judged.ledger, judged.tried
     if judged.paper.name == "soft-labels":
         told |= {"enough": judged.enough, "votes_needed": judged.votes_needed, "studies": judged.studies}

@@ -29,7 +29,7 @@ from dissensus.report.paper.tables import LAYOUTS, other_readings, paper_tables
 from dissensus.report.paper.text import text_table
 
 if TYPE_CHECKING:
-    from dissensus.experiment.claims import Ledger
+    from dissensus.experiment.claims import Answer, Ledger
     from dissensus.experiment.papers import Paper
     from dissensus.experiment.papers.evidence import Evidence
 
@@ -40,14 +40,14 @@ def write_paper_page(
     paper: Paper,
     folder: str | os.PathLike[str],
     *,
-    answer: Sequence[str] = (),
+    answers: Sequence[Answer] = (),
     rules: Mapping[str, Sequence[str]] | None = None,
     notes: Sequence[Note] = (),
     banner: str = "",
 ) -> Path:
     """``index.html`` in ``folder``, with ``tables/`` (CSV) and ``figures/`` (PNG and SVG) beside it.
 
-    ``answer`` are the sentences on top, ``rules`` those of each claim in words, ``notes`` what explains differences
+    ``answers`` are on top, ``rules`` those of each claim in words, ``notes`` what explains differences
     from the published numbers (:func:`~dissensus.report.paper.differences.read_notes`), and ``banner`` what a reader
     has to know before anything else. What has not been run yet is said, and is no error. The page needs none of the
     files beside it.
@@ -72,7 +72,7 @@ def write_paper_page(
     content = {
         "paper": paper,
         "banner": banner,
-        "answer": list(answer),
+        "answers": list(answers),
         "diverged": diverged_runs(evidence),
         "ledger": _ledger_content(ledger, rules or {}),
         "chances": read_chances(paper.name),

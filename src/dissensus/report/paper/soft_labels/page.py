@@ -22,7 +22,7 @@ from dissensus.report.paper.soft_labels.studies import study_table
 from dissensus.report.paper.soft_labels.tables import abstract_table, by_votes_table, enough_table, protocol_table
 
 if TYPE_CHECKING:
-    from dissensus.experiment.claims import Enough, Ledger
+    from dissensus.experiment.claims import Answer, Enough, Ledger
     from dissensus.experiment.papers import Paper
     from dissensus.experiment.papers.evidence import Evidence
     from dissensus.experiment.studies import Studied
@@ -47,18 +47,18 @@ def write_soft_labels_page(
     paper: Paper,
     folder: str | os.PathLike[str],
     *,
-    answer: Sequence[str] = (),
+    answers: Sequence[Answer] = (),
     rules: Mapping[str, Sequence[str]] | None = None,
     banner: str = "",
     enough: Sequence[tuple[str, str, Sequence[Enough]]] = (),
-    votes_needed: str = "",
+    votes_needed: Answer | None = None,
     studies: Sequence[Studied] = (),
 ) -> Path:
     """``index.html`` in ``folder``, with ``tables/`` (CSV) and ``figures/`` (PNG and SVG) beside it.
 
     As :func:`~dissensus.report.paper.write_paper_page`; what has not been run yet is said, and is no error. No tables
     of the paper are known, so there are no differences to explain. ``enough`` says for data sets and methods how many
-    votes are, ``votes_needed`` so in a sentence; ``studies`` are those of which there are scores.
+    votes are, ``votes_needed`` so in words; ``studies`` are those of which there are scores.
     """
     beside = read_beside(paper.name)
     feeding = {place: coverage(evidence, paper, place, None) for place in FIGURES}
@@ -78,7 +78,7 @@ def write_soft_labels_page(
     content = {
         "paper": paper,
         "banner": banner,
-        "answer": list(answer),
+        "answers": list(answers),
         "diverged": diverged_runs(evidence),
         "ledger": {
             "signs": SIGNS,
