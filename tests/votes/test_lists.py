@@ -67,6 +67,10 @@ def test_lists_of_one_length_in_arrow(write, tmp_path):
     frame = pl.DataFrame({"item": [1, 2], "label": [[1, 2], [2, 2]]}, schema_overrides={"label": pl.Array(pl.Int64, 2)})
     frame.write_parquet(tmp_path / "votes.parquet")
     assert read_votes(tmp_path / "votes.parquet", layout="lists").counts().tolist() == [[1, 1], [0, 2]]
+    with pytest.raises(InputError, match=r"row 1: the label 2 is there twice"):
+        read_votes(tmp_path / "votes.parquet")
+    several = frame.with_columns(label=pl.Series([[1, 2], [2, 3]], dtype=pl.Array(pl.Int64, 2)))
+    assert read_votes(several).counts().tolist() == [[1, 1, 0], [0, 1, 1]]
 
 
 @pytest.mark.parametrize("written", IN_TEXT)

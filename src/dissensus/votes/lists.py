@@ -97,8 +97,6 @@ def _as_lists(source: Table, columns: list[pl.Series], rows: Rows, separator: st
 
 
 def _as_list(source: Table, column: pl.Series, rows: Rows, separator: str | None) -> pl.Series:
-    if isinstance(column.dtype, pl.Array):
-        return column.arr.to_list()
     if isinstance(column.dtype, pl.List):
         return column
     if column.dtype != pl.String:

@@ -185,11 +185,11 @@ class TypedTable(Table):
                 _refuse_kinds(self.name, column)
             if self.unit == "line" and column.dtype == pl.String:
                 self._refuse_mixed(column.name)
-        return [frame[name] for name in names]
+        return [frame[name].arr.to_list() if isinstance(frame[name].dtype, pl.Array) else frame[name] for name in names]
 
     def lists(self) -> list[str]:
-        """The columns that hold lists."""
-        return [name for name, kind in self.frame.collect_schema().items() if isinstance(kind, pl.List)]
+        """The columns that hold lists, of one length or of several."""
+        return [name for name, kind in self.frame.collect_schema().items() if isinstance(kind, pl.List | pl.Array)]
 
     def place(self, row: int) -> str:
         if self.unit == "line" and self.path is not None:
