@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
-
-import polars as pl
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.base.words import listed, many
 from dissensus.votes.answers import FREE, Answer, only, text_cells, votes_of
 from dissensus.votes.ask import Ask, refuse_given
 from dissensus.votes.build import Place
-from dissensus.votes.source import Document, Source, Table, TypedTable
+from dissensus.votes.source import Document, Source, Table, TypedTable, table_of
 from dissensus.votes.table import Votes
 
 VALUES = ("choices", "rating", "number")  # what a control may say that can be a class
@@ -58,7 +57,7 @@ def _objects(content: Any) -> bool:
 
 
 def data_of(source: Source) -> TypedTable | None:
-    """The tasks, or the rows of JSON-MIN, as a table: their id, and what is text or whole numbers in all of them.
+    """The tasks, or the rows of JSON-MIN, as a table: their id, and what is text or a whole number in all of them.
 
     None if the source is neither.
 
@@ -71,9 +70,10 @@ def data_of(source: Source) -> TypedTable | None:
     tasks = _tasks(source.content)
     rows = [{**one["data"], "id": one["id"]} for one in source.content] if tasks else source.content
     keys = dict.fromkeys(("id", *(key for row in rows for key in row)))
-    plain = [key for key in keys if {type(row[key]) for row in rows if row.get(key) is not None} in ({str}, {int})]
-    table = pl.DataFrame([{key: row.get(key) for key in plain} for row in rows], infer_schema_length=None)
-    return TypedTable(source.name, table.lazy(), unit="task" if tasks else "row")
+    kinds = {key: {type(row[key]) for row in rows if row.get(key) is not None} for key in keys}
+    plain = [key for key in keys if kinds[key] and kinds[key] <= {str, int}]
+    table = table_of(Document(source.name, [{key: row.get(key) for key in plain} for row in rows]))
+    return table and replace(table, unit="task" if tasks else "row")
 
 
 def _read_tasks(source: Document, ask: Ask) -> Votes:
