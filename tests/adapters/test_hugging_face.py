@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,13 @@ import torch.nn.functional as F
 pytest.importorskip("accelerate")
 transformers = pytest.importorskip("transformers")
 
-from dissensus.adapters.hugging_face import DeliversVotes, LabelsWithBatch, Unlabelled, VotesTrainer  # noqa: E402
+from dissensus.adapters.hugging_face import (  # noqa: E402
+    DeliversVotes,
+    LabelsWithBatch,
+    Unlabelled,
+    VotesTrainer,
+    refuse_unheeded,
+)
 from dissensus.base.errors import InputError  # noqa: E402
 from dissensus.base.streams import permutation  # noqa: E402
 from dissensus.delivery import MajorityVote, Multipass, Soft, StochasticLabelSampling  # noqa: E402
@@ -225,6 +232,12 @@ def test_arguments_that_would_have_no_effect_are_refused(model, tokenizer, items
     args = arguments(tmp_path, **options)
     with pytest.raises(InputError, match=message):
         VotesTrainer(model, args, train_dataset=items, processing_class=tokenizer, deliver=Soft(VOTES))
+
+
+def test_batches_by_length_are_refused_as_early_releases_ask_for_them():
+    refuse_unheeded(SimpleNamespace(label_smoothing_factor=0.0, group_by_length=False))
+    with pytest.raises(InputError, match="'group_by_length' would set the order of batches"):
+        refuse_unheeded(SimpleNamespace(label_smoothing_factor=0.0, group_by_length=True))
 
 
 def test_items_are_in_their_order_where_that_is_asked_for(model, tokenizer, items, tmp_path: Path) -> None:

@@ -71,6 +71,12 @@ def test_the_tasks_of_label_studio_hold_their_texts(tmp_path):
     data = own_data(path, texts=path)
     assert data.votes.items.tolist() == [8, 9]
     assert data.inputs.first == ("so it is", "never")
+    tasks[1]["data"]["text"] = 1984
+    path.write_text(json.dumps(tasks))
+    with pytest.raises(
+        InputError, match="text must be of one kind, but position 0 is 'so it is' and position 1 is 1984"
+    ):
+        own_data(path, texts=path)
 
 
 def argilla_export(folder):

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 
 from dissensus import metrics
 from dissensus.base.errors import InputError
@@ -46,6 +47,13 @@ def test_votes_in_the_place_of_their_shares_are_told(name):
         InputError, match=r"human must be an array, but votes were given. Pass .* votes.frequencies\(\)"
     ):
         score(name, GOOD, human=Votes.from_counts([[1, 2, 3], [3, 2, 1]]))
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("tensor", [torch.tensor(GOOD, requires_grad=True), torch.tensor(GOOD).bfloat16()])
+def test_a_tensor_that_numpy_cannot_read_is_told_how_to_come(name, tensor):
+    with pytest.raises(InputError, match=r"probs cannot be read as an array .* pass tensor.detach\(\).cpu\(\)"):
+        score(name, tensor)
 
 
 def test_logits_are_not_taken_for_per_class_shares():

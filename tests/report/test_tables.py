@@ -79,6 +79,7 @@ def test_verdicts_name_their_tests(comparison):
     table = verdicts_table(comparison.panels[0])
     assert len(table.rows) == 3 * 6
     assert any("two-sided exact Wilcoxon" in note and "Holm" in note for note in table.notes)
+    assert "and the mean difference is on the side of the ranks" in table.notes[-1]
     verdict = comparison.panels[0].judgements[0].verdicts[2]
     assert [c.text for c in table.rows[2].cells] == [
         "soft − majority",
@@ -167,6 +168,13 @@ def test_one_seed_has_no_intervals(make_run):
     assert all(not c.detail for row in table.rows if row.kind != "reference" for c in row.cells)
     assert table.notes[0] == "One seed: there are no intervals, and nothing can be tested."
     assert verdicts_table(found.panels[0]).rows == ()
+
+
+@pytest.mark.parametrize(("seeds", "kind"), [(4, "Student's t"), (5, "bootstrap")])
+def test_intervals_are_called_what_they_are(make_run, seeds, kind):
+    (panel,) = (found := collect(make_run(method, seed) for method in ("soft", "sls") for seed in range(seeds))).panels
+    assert methods_table(found, panel).notes[0] == f"Means over {seeds} paired seeds, with 95 % {kind} intervals."
+    assert verdicts_table(panel).notes[0].endswith(f"mean over seeds, with a 95 % {kind} interval.")
 
 
 def test_it_is_said_what_accuracy_is_against_and_what_stands_beside_the_scores(comparison):

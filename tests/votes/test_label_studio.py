@@ -122,6 +122,15 @@ def test_a_control_that_the_first_row_lacks(read):
             [row(1, 1, mood="good", tone="warm"), row(1, 2, mood="bad", tone="cold")],
             "'text', 'mood', 'tone'",
         ),
+        (  # of the one task with two rows they agree on the mood, and not on how sure they are
+            [row(n, 1, mood="good" if n % 2 else "bad", sure=1) for n in range(1, 5)]
+            + [row(1, 2, mood="good", sure=2)],
+            "'text', 'mood', 'sure'",
+        ),
+        (
+            [row(n, who, mood=f"good {n}", why=f"since {n} {who}") for n in range(1, 7) for who in (1, 2)],
+            "'text', 'mood', 'why'",
+        ),
     ],
 )
 def test_rows_that_do_not_tell_which_key_is_the_control(read, write, rows, several):

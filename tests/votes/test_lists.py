@@ -67,6 +67,10 @@ def test_lists_of_one_length_in_arrow(write, tmp_path):
     frame = pl.DataFrame({"item": [1, 2], "label": [[1, 2], [2, 2]]}, schema_overrides={"label": pl.Array(pl.Int64, 2)})
     frame.write_parquet(tmp_path / "votes.parquet")
     assert read_votes(tmp_path / "votes.parquet", layout="lists").counts().tolist() == [[1, 1], [0, 2]]
+    with pytest.raises(InputError, match=r"row 1: the label 2 is there twice"):
+        read_votes(tmp_path / "votes.parquet")
+    several = frame.with_columns(label=pl.Series([[1, 2], [2, 3]], dtype=pl.Array(pl.Int64, 2)))
+    assert read_votes(several).counts().tolist() == [[1, 1, 0], [0, 1, 1]]
 
 
 @pytest.mark.parametrize("written", IN_TEXT)
@@ -103,6 +107,11 @@ def test_what_stands_between_votes_can_be_said(write):
     with pytest.raises(InputError, match=r"'labels' is no list: .* with separator=\.\.\.$"):
         read_votes(path, layout="lists")
     assert read_votes(path, layout="lists", separator=" ").counts().tolist() == [[2, 1], [0, 1]]
+
+
+def test_labels_may_have_brackets_of_their_own(write):
+    path = write('item,labels\na,"(a), (b)"\nb,(b)\n')
+    assert read_votes(path, layout="lists").counts().tolist() == [[1, 1], [0, 1]]
 
 
 def test_items_without_votes_and_entries_without_a_label(write):
@@ -154,7 +163,22 @@ MISTAKES = {
     ),
     "NumPy's": ("item,labels\na,\"['x' 'y']\"\nb,\"['x']\"\n", {}, r"line 2: \"\['x' 'y'\]\" is no list as JSON"),
     "code": ('item,labels\na,"[print(1)]"\n', {}, r"line 2: '\[print\(1\)\]' is no list as JSON or Python write it"),
-    "two ways": ("item,labels\na,\"['x', 'y']\"\n\nb,x\n", {}, "line 4: 'x' is no list as JSON or Python write it"),
+    "two ways": (
+        "item,labels\na,\"['x', 'y']\"\n\nb,x\n",
+        {},
+        r"line 4: 'x' is no list as JSON or Python write it, as cells .* are read of which one begins with '\['",
+    ),
+    "a tuple": (
+        "item,labels\na,\"('x', 'y')\"\n",
+        {},
+        r"line 2: the list \"\('x', 'y'\)\" is in brackets that are not",
+    ),
+    "PostgreSQL's": ('item,labels\na,x\n\nb,"{x,y}"\n', {}, r"line 4: the list '\{x,y\}' is in brackets that are not"),
+    "an item twice": (
+        'item,labels\n7,"x,y"\n\n8,x\n7,y\n',
+        {},
+        r"line 5: item 7 was there before \(.*, line 2\), but a row is an item here",
+    ),
 }
 
 

@@ -261,6 +261,17 @@ def test_what_cuts_and_what_names_nothing(write, keywords, message):
         read_votes(write("item,annotator,label\na,p,x\na,q,y\n"), **keywords)
 
 
+def test_what_stands_beside_votes_may_be_of_any_kind(write):
+    rows = [{"item": "a", "label": "x", "age": 31, "more": [1, "b"]}, {"item": "a", "label": "y", "age": "unknown"}]
+    expected = Votes.from_records(items=["a", "a"], labels=["x", "y"])
+    for source in (write(json.dumps(rows), "votes.json"), pd.DataFrame(rows)):
+        assert read_votes(source) == expected
+        with pytest.raises(
+            InputError, match=r"age must be of one kind, but position 0 is 31 and position 1 is 'unknown'"
+        ):
+            read_votes(source, label="age")
+
+
 def test_a_list_of_flat_objects_is_a_table(write):
     rows = [{"item": "a", "annotator": 1, "label": "x"}, {"item": "a", "annotator": 2, "label": "y"}]
     path = write(json.dumps(rows), "votes.json")

@@ -97,7 +97,8 @@ def refuse_unheeded(args: Any) -> None:
 
 
 def _strategy(args: Any) -> str:
-    return getattr(args, "train_sampling_strategy", "random")  # early 5.x has none
+    early = "group_by_length" if getattr(args, "group_by_length", False) else "random"  # early 5.x has that alone
+    return getattr(args, "train_sampling_strategy", early)
 
 
 class Unlabelled(data.Dataset):

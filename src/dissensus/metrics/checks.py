@@ -95,6 +95,6 @@ def _not_empty(name: str, array: Matrix) -> Matrix:
 def _all_in_unit_interval(value: ArrayLike) -> bool:
     try:
         array = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # torch's, of a tensor with a gradient
         return False
     return array.ndim == 2 and array.size > 0 and bool(((array >= 0) & (array <= 1)).all())

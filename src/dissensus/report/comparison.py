@@ -141,7 +141,7 @@ class Panel:
 
     @cached_property
     def intervals(self) -> dict[Measure, dict[str, Interval]]:
-        """Mean over seeds with a bootstrap interval, whose bounds are NaN for one seed and for infinite scores."""
+        """Mean over seeds with an interval, whose bounds are NaN for one seed and for infinite scores."""
         return {
             measure: {method: mean_interval(values) for method, values in methods.items()}
             for measure, methods in self.scores.items()
@@ -254,7 +254,7 @@ def learned_little(panel: Panel, shares: Mapping[str, Estimate]) -> str | None:
 
 
 def mean_interval(values: Scores) -> Interval:
-    """Mean over seeds with its bootstrap interval, or with NaN bounds where there is none.
+    """Mean over seeds with its interval, or with NaN bounds where there is none.
 
     >>> mean_interval(np.array([0.25]))
     Interval(mean=0.25, low=nan, high=nan, level=0.95)

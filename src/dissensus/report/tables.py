@@ -22,6 +22,7 @@ from dissensus.report.in_short import in_short
 from dissensus.report.rules import ALPHA, RULES
 from dissensus.report.votes_needed import votes_needed
 from dissensus.stats import Interval, Verdict
+from dissensus.stats.bootstrap import FEWEST
 
 BEST = "*"
 
@@ -149,7 +150,7 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[TableRow], metr
     notes = [
         "One seed: there are no intervals, and nothing can be tested."
         if seeds == 1
-        else f"Means over {seeds} paired seeds, with 95 % bootstrap intervals."
+        else f"Means over {seeds} paired seeds, with 95 % {_interval(seeds)}s."
     ]
     if any(cell.best for row in rows for cell in row.cells):
         notes.append(f"{BEST} beats another method and is beaten by none, by the rules; other columns are not judged.")
@@ -218,7 +219,13 @@ def verdicts_table(panel: Panel, checkpoint: str = "best") -> Table:
         for v in judgement.verdicts
     )
     head = ("metric", "pair", "difference", "p (differ)", "p (same)", "verdict")
-    return Table(f"Verdicts at the {checkpoint} epoch", head, rows, RULES_IN_WORDS)
+    mean = f"Difference: first minus second, mean over seeds, with a 95 % {_interval(len(panel.seeds))}."
+    return Table(f"Verdicts at the {checkpoint} epoch", head, rows, (mean, *RULES_IN_WORDS))
+
+
+def _interval(seeds: int) -> str:
+    """As ``stats.bootstrap`` takes it."""
+    return "bootstrap interval" if seeds >= FEWEST else "Student's t interval"
 
 
 def outcome(verdict: Verdict) -> str:
@@ -232,10 +239,10 @@ def outcome(verdict: Verdict) -> str:
 
 
 RULES_IN_WORDS = (
-    "Difference: first minus second, mean over seeds, with a 95 % bootstrap interval.",
     "p (differ): two-sided exact Wilcoxon signed-rank test over paired seeds, Holm over all pairs of the metric.",
     "p (same): equivalence within the margin, the larger of two one-sided t-tests, Holm over all pairs of the metric.",
-    f"A method is better where p (differ) < {ALPHA:g}; two are the same where p (same) < {ALPHA:g}; else undecided.",
+    f"A method is better where p (differ) < {ALPHA:g} and the mean difference is on the side of the ranks; two are the "
+    f"same where p (same) < {ALPHA:g}; else undecided.",
 )
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
-
-import polars as pl
 
 from dissensus.base.errors import InputError, unknown
 from dissensus.base.words import listed, many
-from dissensus.votes.answers import Answer, only, text_cells, votes_of
+from dissensus.votes.answers import FREE, Answer, only, text_cells, votes_of
 from dissensus.votes.ask import Ask, refuse_given
 from dissensus.votes.build import Place
-from dissensus.votes.source import Document, Source, Table, TypedTable
+from dissensus.votes.source import Document, Source, Table, TypedTable, table_of
 from dissensus.votes.table import Votes
 
 VALUES = ("choices", "rating", "number")  # what a control may say that can be a class
@@ -58,7 +57,7 @@ def _objects(content: Any) -> bool:
 
 
 def data_of(source: Source) -> TypedTable | None:
-    """The tasks, or the rows of JSON-MIN, as a table: their id, and what is text or whole numbers in all of them.
+    """The tasks, or the rows of JSON-MIN, as a table: their id, and what is text or a whole number in all of them.
 
     None if the source is neither.
 
@@ -71,9 +70,10 @@ def data_of(source: Source) -> TypedTable | None:
     tasks = _tasks(source.content)
     rows = [{**one["data"], "id": one["id"]} for one in source.content] if tasks else source.content
     keys = dict.fromkeys(("id", *(key for row in rows for key in row)))
-    plain = [key for key in keys if {type(row[key]) for row in rows if row.get(key) is not None} in ({str}, {int})]
-    table = pl.DataFrame([{key: row.get(key) for key in plain} for row in rows], infer_schema_length=None)
-    return TypedTable(source.name, table.lazy(), unit="task" if tasks else "row")
+    kinds = {key: {type(row[key]) for row in rows if row.get(key) is not None} for key in keys}
+    plain = [key for key in keys if kinds[key] and kinds[key] <= {str, int}]
+    table = table_of(Document(source.name, [{key: row.get(key) for key in plain} for row in rows]))
+    return table and replace(table, unit="task" if tasks else "row")
 
 
 def _read_tasks(source: Document, ask: Ask) -> Votes:
@@ -170,6 +170,9 @@ def _read_rows(source: Source, ask: Ask) -> Votes:
 def _control(name: str, ask: Ask, columns: dict[str, list[Any]], what: str) -> tuple[str, list[str]]:
     """The control, and a note on what is none: the data of a task, which are the same in all of its rows.
 
+    So are the answers to another question on which annotators agree, where few tasks have several rows: of what may be
+    answers, being said of several tasks, nothing is guessed, nor of texts that people write.
+
     >>> columns = {"id": [1, 1, 2], "text": ["so", "so", "no"], "mood": ["good", "bad", "bad"]}
     >>> _control("project.csv", Ask(), columns, "columns")
     ('mood', ["'text' is not read as labels, being the same in all rows of a task; if it holds them, name it."])
@@ -179,17 +182,32 @@ def _control(name: str, ask: Ask, columns: dict[str, list[Any]], what: str) -> t
     ids, *_ = columns.values()
     names = [key for key in columns if key != "id"]
     differing = [key for key in names if _differs_within(ids, columns[key])]
-    if len(names) == 1 or len(differing) != 1:
+    same = [key for key in names if key not in differing]
+    unclear = any(_said_again(ids, columns[key]) for key in same) or any(_written(columns[key]) for key in differing)
+    if len(names) == 1 or len(differing) != 1 or unclear:
         return only(name, names, f"{what} that may be a control"), []
-    others = [repr(key) for key in names if key not in differing]
-    told = f"{listed(others)} {'is' if len(others) == 1 else 'are'} not read as labels, being the same in all rows of a"
-    return differing[0], [f"{told} task; if {'it holds' if len(others) == 1 else 'one holds'} them, name it."]
+    are, holds = ("is", "it holds") if len(same) == 1 else ("are", "one holds")
+    told = f"{listed([*map(repr, same)])} {are} not read as labels, being the same in all rows of a task"
+    return differing[0], [f"{told}; if {holds} them, name it."]
 
 
 def _differs_within(ids: list[Any], values: list[Any]) -> bool:
     """Whether rows of one task hold different values; one that holds none differs, too, since data are in all rows."""
     seen = dict(zip(ids, values, strict=True))
     return any(seen[task] != value for task, value in zip(ids, values, strict=True))
+
+
+def _said_again(ids: list[Any], values: list[Any]) -> bool:
+    """Whether several tasks share a value, as they do a class: of few values, or of half as many as there are tasks."""
+    said = [repr(value) for value in dict(zip(ids, values, strict=True)).values()]
+    different = len(set(said))
+    return different < len(said) and (different < FREE or 2 * different <= len(said))
+
+
+def _written(values: list[Any]) -> bool:
+    """Whether most values differ, as those do that people write."""
+    said = [repr(value) for value in values if value is not None]
+    return len(set(said)) >= FREE and 2 * len(set(said)) > len(said)
 
 
 def _cell(cell: Any, place: Place = str, at: int = 0) -> Any:

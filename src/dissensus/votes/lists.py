@@ -24,6 +24,7 @@ from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.oddities import LIST_MARKS
 from dissensus.votes.source import Rows, Source, Table, TypedTable, without_blank_lines
 from dissensus.votes.table import Votes
+from dissensus.votes.wide import refuse_twice
 
 LABELS = ("labels", "annotations", "label")
 ANNOTATORS = ("annotators", "workers", "annotator", "worker")
@@ -31,6 +32,7 @@ ANNOTATORS = ("annotators", "workers", "annotator", "worker")
 _ENTRY = r"""\s*(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"\[\]]+)\s*"""
 # Python itself would read the ['x' 'y'] of NumPy as ['xy']
 _PYTHON = re.compile(rf"\[(?:{_ENTRY}(?:,{_ENTRY})*)?,?\s*\]")
+_OTHER_BRACKETS = r"^\s*(\([^()]*\)|\{[^{}]*\})\s*$"  # a tuple or a set of Python, an array of PostgreSQL
 
 
 def fits(source: Source, ask: Ask) -> bool:
@@ -54,6 +56,8 @@ def read(source: Source, ask: Ask) -> Votes:
     cells = source.cells([item, label] if who is None else [item, label, who])
     cells, rows = (cells, range(len(cells[0]))) if source.typed else without_blank_lines(cells)
     ids, *lists = cells
+    ids = ids if source.typed else whole_numbers(ids)
+    refuse_twice(source, ids, rows)
     lists = [_without_empty(column) for column in _as_lists(source, lists, rows, ask.separator)]
     sizes = [column.list.len().fill_null(0).to_numpy() for column in lists]
     if len(lists) == 2:
@@ -64,7 +68,7 @@ def read(source: Source, ask: Ask) -> Votes:
     labels, none, notes = without(labels, ask.ignore)
     ids = ids.gather(row)
     if not source.typed:
-        ids, annotators = whole_numbers(ids), [whole_numbers(column) for column in annotators]
+        annotators = [whole_numbers(column) for column in annotators]
     if cells[1].dtype == pl.String and not labels.dtype.is_nested():
         labels = as_labels(labels, replace(ask, separator=None), typed=False)
     votes = from_columns(
@@ -93,14 +97,13 @@ def _as_lists(source: Table, columns: list[pl.Series], rows: Rows, separator: st
 
 
 def _as_list(source: Table, column: pl.Series, rows: Rows, separator: str | None) -> pl.Series:
-    if isinstance(column.dtype, pl.Array):
-        return column.arr.to_list()
     if isinstance(column.dtype, pl.List):
         return column
     if column.dtype != pl.String:
         raise InputError(f"{source.name}: the column {column.name!r} holds no lists, but {column.dtype}.")
     column = without_blanks(column)
     if separator is not None and not _written(column):
+        _refuse_other_brackets(source, column, rows, separator)
         return column.str.split(separator).list.eval(pl.element().str.strip_chars())
     return as_column(column.name, [_parsed(source, int(row), cell) for row, cell in zip(rows, column, strict=True)])
 
@@ -123,10 +126,21 @@ def _parsed(source: Table, row: int, cell: str | None) -> list[Any] | None:
             found = None
     if not isinstance(found, list):
         raise InputError(
-            f"{source.place(row)}: {cell!r:.60} is no list as JSON or Python write it, but other cells of the column "
-            "are. Write all of them so, or all with what stands between votes alone."
+            f"{source.place(row)}: {cell!r:.60} is no list as JSON or Python write it, as cells of a column are read "
+            "of which one begins with '['. Write all of them so, or all with what stands between votes alone."
         )
     return found
+
+
+def _refuse_other_brackets(source: Table, column: pl.Series, rows: Rows, separator: str) -> None:
+    """An error for brackets that would become a part of the first and of the last label."""
+    within = (column.str.contains(_OTHER_BRACKETS) & column.str.contains(separator, literal=True)).fill_null(False)
+    if within.any():
+        row = int(within.arg_max() or 0)
+        raise InputError(
+            f"{source.place(int(rows[row]))}: the list {column[row]!r:.60} is in brackets that are not read; write it "
+            "in square ones, or in none."
+        )
 
 
 def _mark(source: Table, column: pl.Series) -> str:

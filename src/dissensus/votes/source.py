@@ -181,13 +181,15 @@ class TypedTable(Table):
         if frame.height == 0:
             raise InputError(f"{self.name} has no rows.")
         for column in frame:
+            if column.dtype == pl.Object:
+                _refuse_kinds(self.name, column)
             if self.unit == "line" and column.dtype == pl.String:
                 self._refuse_mixed(column.name)
-        return [frame[name] for name in names]
+        return [frame[name].arr.to_list() if isinstance(frame[name].dtype, pl.Array) else frame[name] for name in names]
 
     def lists(self) -> list[str]:
-        """The columns that hold lists."""
-        return [name for name, kind in self.frame.collect_schema().items() if isinstance(kind, pl.List)]
+        """The columns that hold lists, of one length or of several."""
+        return [name for name, kind in self.frame.collect_schema().items() if isinstance(kind, pl.List | pl.Array)]
 
     def place(self, row: int) -> str:
         if self.unit == "line" and self.path is not None:
@@ -239,11 +241,23 @@ def table_of(document: Document) -> TypedTable | None:
     if any(isinstance(cell, dict) for row in rows for cell in row.values()):
         return None
     names = dict.fromkeys(name for row in rows for name in row)
-    try:
-        columns = [as_column(name, [row.get(name) for row in rows]).alias(name) for name in names]
-    except InputError as why:
-        raise InputError(f"{document.name}: {why}") from None
+    columns = [_of_any_kind(name, [row.get(name) for row in rows]) for name in names]
     return TypedTable(document.name, pl.DataFrame(columns).lazy())
+
+
+def _of_any_kind(name: str, values: list[Any]) -> pl.Series:
+    """A column; of several kinds, as what else stands beside votes may be, it is refused only where it is read."""
+    try:
+        return as_column(name, values).alias(name)
+    except InputError:
+        return pl.Series(name, values, dtype=pl.Object)
+
+
+def _refuse_kinds(table: str, column: pl.Series) -> None:
+    try:
+        as_column(column.name, column.to_list())
+    except InputError as why:
+        raise InputError(f"{table}: {why}") from None
 
 
 @dataclass(frozen=True)
@@ -322,7 +336,7 @@ def _from_foreign(frame: Any) -> pl.DataFrame:
             raise InputError(f"the frame could not be read: {why}") from None
     columns = [frame[name] for name in frame.columns]
     values = [column.astype(object).where(column.notna(), None).tolist() for column in columns]
-    return pl.DataFrame([as_column(str(name), v) for name, v in zip(frame.columns, values, strict=True)])
+    return pl.DataFrame([_of_any_kind(str(name), v) for name, v in zip(frame.columns, values, strict=True)])
 
 
 def _open_file(path: Path, delimiter: str | None, keyword: str, fewest: int) -> Source:

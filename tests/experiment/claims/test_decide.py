@@ -48,6 +48,15 @@ def test_accuracies_that_differ_alike_tie(lower: Part) -> None:
     assert cell.p == pytest.approx(wilcoxon(more, np.zeros(10), "greater").pvalue, rel=1e-5)
 
 
+def test_what_is_left_where_numbers_cancel_is_shown_as_none(lower: Part) -> None:
+    values = np.tile([0.1, 0.2, -0.3], 4)
+    assert values.mean() != 0
+    (cell,) = decide(lower, cells(values[None], "soft_nll")).cells
+    assert cell.mean == 0
+    (cell,) = decide(lower, cells(1e-16 * np.arange(1.0, 13)[None], "soft_nll")).cells  # numbers that are no bigger
+    assert cell.mean == -6.5e-16
+
+
 @pytest.mark.parametrize("side", [1, -1])
 def test_what_the_ranks_say_and_the_mean_does_not_is_open(lower: Part, side: int) -> None:
     """Nine seeds that are barely ahead outvote, by ranks, one that is far behind."""

@@ -107,6 +107,16 @@ def test_a_verdict_on_a_part_of_the_cells_says_so(claims: Claims, paper: Paper) 
     assert Ledger.from_csv(ledger.to_csv()).row("B8", "audited").in_part
 
 
+def test_a_verdict_on_a_part_of_what_a_cell_averages_says_so(claims: Claims, paper: Paper) -> None:
+    """Of B6 the audited protocol plans all cells, each a mean of six comparisons instead of twelve."""
+    ledger = judge_claims(world(claims, paper, only="B6"), paper)
+    whole, fewer = ledger.row("B6", "published"), ledger.row("B6", "audited")
+    assert (whole.verdict, whole.in_part) == ("supported", False)
+    assert (fewer.verdict, fewer.in_part) == ("supported", True)
+    assert "the protocol plans" not in whole.reason
+    assert fewer.parts[0].reason.endswith("; the protocol plans a part of what is averaged")
+
+
 def test_a_contradiction_does_not_wait(claims: Claims, paper: Paper) -> None:
     def curved(number: Number) -> float:
         return as_claimed(replace(number, method="soft" if number.method in HARD else "sls"))

@@ -34,6 +34,7 @@ from dissensus.stats.student import p_above_zero
 HOLDS, FAILS = 1e-12, 1e-9  # how far an identity may be off, and must be
 DRAWS = 10_000
 _SURE = 0.95
+_LEFT_OVER = 1e-14  # of the largest number: what is left where numbers cancel, such as -2.2e-17, is shown as 0
 
 Side = Literal["greater", "less"]
 SIDES: tuple[Side, Side] = ("greater", "less")  # as claimed, and the opposite
@@ -134,7 +135,8 @@ def _seeds(part: Part, values: Collection[Seed]) -> int:
 def _shown(part: Part, cell: Told) -> Measured:
     """What a cell says without a test."""
     signed = _signed(part, cell)
-    mean, low, high = _interval(part, cell)
+    least = _LEFT_OVER * np.abs(signed).max(initial=0.0)
+    mean, low, high = (0.0 if abs(one) < least else one for one in _interval(part, cell))
     neither = part.direction(cell.quantity.metric) == 0
     return Measured(
         cell=cell.quantity.label,

@@ -113,8 +113,10 @@ def _judged(
     judged = decide(part, told)
     if not_run:
         return replace(judged, reason="not run under this protocol", stage="not planned")
-    if len(cells) < len(named):
-        reason = f"{judged.reason}; the protocol plans {len(cells)} of {len(named)} cells"
+    fewer = [f"{len(cells)} of {len(named)} cells"] * (len(cells) < len(named))
+    fewer += ["a part of what is averaged"] * (not {*cells} <= {*named})
+    if fewer:
+        reason = f"{judged.reason}; the protocol plans {' and '.join(fewer)}"
         judged = replace(judged, reason=reason, stage="in part" if judged.stage == "judged" else judged.stage)
     if lost := sorted({cell for one in told for cell in one.diverged}, key=lambda cell: (str(cell.votes), cell.seed)):
         names = listed([_named(cell, evidence.diverged[cell]) for cell in lost])

@@ -23,7 +23,7 @@ UNDECIDED: Verdict = "undecided"
 Stage = Literal["judged", "in part", "early", "not planned"]
 """Whether a rule has spoken on a part; it has not where runs are missing, or where the protocol plans none.
 
-"in part": on those of its cells that the protocol plans, which are not all.
+"in part": on those of its cells, or of what these average, that the protocol plans, which are not all.
 """
 
 Standing = Literal["supported", "contradicted", "undecided", "too few runs", "not run", "not planned"]
