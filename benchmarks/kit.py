@@ -225,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     here.add_argument("--packages", default=",".join(PLANS), metavar="A,B,...", help="by name; %(default)s")
     here.add_argument("--python", default=PYTHON, help="that of the other machine; %(default)s")
-    here.add_argument("--part", type=int, default=22, help="MiB that a part has at most; %(default)s")
+    here.add_argument("--part", type=int, default=21, help="MiB that a part has at most; %(default)s")
     here.add_argument("--out", type=Path, default=CARRY, help="the folder of the parts; carry/kit")
     there = verbs.add_parser("unpack", help="there: a kit opened, and what a shell has to evaluate")
     there.add_argument("folder", type=Path, nargs="?", default=CARRY, help="that of the parts; carry/kit")
