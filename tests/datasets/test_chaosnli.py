@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -77,6 +78,14 @@ def test_counts_are_in_the_order_of_the_classes(write):
     assert data.inputs.first[0] == "Premise 0 "  # nothing is trimmed
     assert data.inputs.second == ("Hypothesis 0.", "Hypothesis 1.", "Hypothesis 2.")
     assert data.groups.tolist() == [0, 0, 1]
+
+
+def test_all_votes_are_read_without_polars(write, monkeypatch):
+    """A borrowed machine lacks it, and it is as large as the encoder that has to be taken there."""
+    monkeypatch.setitem(sys.modules, "polars", None)
+    monkeypatch.delitem(sys.modules, "dissensus.votes.chaosnli", raising=False)  # the reader, which needs it
+    write(ENTRIES)
+    assert load("chaosnli-snli").votes.counts().tolist() == [[30, 70, 0], [5, 5, 90], [98, 1, 1]]
 
 
 def test_the_original_votes_on_the_same_items(write):

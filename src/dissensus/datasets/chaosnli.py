@@ -22,6 +22,7 @@ from dissensus.datasets.groups import by_words
 from dissensus.datasets.json_files import Entry, json_lines, refuse_wrong_number
 from dissensus.datasets.texts import Texts
 from dissensus.votes import Votes
+from dissensus.votes.classes import CHAOSNLI
 from dissensus.votes.table import Class
 
 HOME = "https://github.com/easonnie/ChaosNLI"
@@ -40,9 +41,7 @@ class Subset:
 
     @property
     def classes(self) -> tuple[Class, ...]:
-        from dissensus.votes.chaosnli import CLASSES  # with Polars, which arrays alone need not wait for
-
-        return CLASSES[self.keys]
+        return CHAOSNLI[self.keys]
 
 
 PARTS = {

@@ -6,14 +6,9 @@ import polars as pl
 
 from dissensus.base.errors import InputError
 from dissensus.votes.ask import Ask, refuse_given
+from dissensus.votes.classes import CHAOSNLI
 from dissensus.votes.source import Source, TypedTable
-from dissensus.votes.table import Class, Votes
-
-# the order of the counts, by the keys under which the file has them once more; they are one or the other
-CLASSES: dict[tuple[str, ...], tuple[Class, ...]] = {
-    ("e", "n", "c"): ("entailment", "neutral", "contradiction"),
-    ("1", "2"): (1, 2),
-}
+from dissensus.votes.table import Votes
 
 
 def fits(source: Source, ask: Ask) -> bool:
@@ -26,7 +21,7 @@ def read(source: Source, ask: Ask) -> Votes:
     refuse_given(ask, ["item", "annotator", "label"], "ChaosNLI has items in 'uid' and counts in 'label_count'")
     rows = source.frame.select("uid", "label_counter", "label_count").collect()
     keys = _keys(source, rows["label_counter"].dtype)
-    classes = CLASSES[keys]
+    classes = CHAOSNLI[keys]
     if ask.classes not in (None, classes):
         raise InputError(f"{source.name} counts votes for {', '.join(map(repr, classes))}; do not name other classes.")
     for row, (uid, counter, counts) in enumerate(rows.iter_rows()):
@@ -42,7 +37,7 @@ def read(source: Source, ask: Ask) -> Votes:
 
 def _keys(source: TypedTable, counter: pl.DataType) -> tuple[str, ...]:
     named = {field.name for field in counter.fields} if isinstance(counter, pl.Struct) else set()
-    for keys in CLASSES:
+    for keys in CHAOSNLI:
         if named and named <= set(keys):
             return keys
     told = ", ".join(sorted(named)) or "nothing"
