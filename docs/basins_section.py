@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,14 +17,16 @@ from dissensus.report.output import signed
 from dissensus.report.paper.chances import read_chances
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.differences import compared, counted, read_notes
-from dissensus.report.paper.ledger import IN_PART, NOT_JUDGED, SIGNS, VIEWS, counts, views_of
+from dissensus.report.paper.ledger import IN_PART, NOT_JUDGED, SIGNS, counts, legend, sign, views_of
 from dissensus.report.paper.measured import FEW, Sought, gap, measured
 from dissensus.report.tables import number
 
 METHODS = ("soft", "sls", "multipass", "deterministic-control")
 VOTES = (5, 10, 25, 50)
 STAR = r"\*"
+COLUMNS = {"published": "published", "audited": "audited", "last": "published, last", "audited-last": "audited, last"}
 HEADING = "### The Basins paper"
+SANITY = Path(__file__).resolve().parents[1] / "benchmarks" / "results" / "sanity.json"
 
 
 def basins(results: Path, link: str = "results/basins") -> str:
@@ -46,10 +49,13 @@ def basins(results: Path, link: str = "results/basins") -> str:
         "\n".join(item(f"**{one.question}** {signed(one.short)}") for one in answers(ledger, evidence)),
         wrapped(
             """Every claim of the paper has a rule that was written before the runs (rules that were added or changed
-            later are marked), and a verdict that follows from it alone:"""
+            later are marked), and a verdict that follows from it alone. *Published* is the paper's protocol, with our
+            choices where it leaves any. *Audited* mends what weakens it: the best epoch is picked on items that are not
+            scored, few votes are real ones, five within ten within twenty-five, and whatever is compared has ten
+            seeds. *Last* scores the last epoch, which nobody picked."""
         ),
         _verdicts(ledger),
-        *([wrapped(f"{STAR} {IN_PART}.")] if any(row.in_part for row in ledger) else []),
+        wrapped(_legend(ledger)),
         wrapped(
             f"""{read_chances(paper.name).sentence} How that was counted, claim by claim:
             [benchmarks/results/rules_power.json](benchmarks/results/rules_power.json)."""
@@ -79,19 +85,33 @@ def _seeds(evidence: Evidence) -> int:
 
 
 def _verdicts(ledger: Ledger) -> str:
-    """By name where there is a verdict."""
-    rows = []
-    for view in views_of(ledger):
-        found = counts(ledger, view)
-        named = [_named([row for row in ledger.under(view) if row.standing == one and not row.ours]) for one in SIGNS]
-        rows.append(table_row(VIEWS.get(view, view), *named, found[NOT_JUDGED]))
-    return table(("claims B1 to B22", *SIGNS, NOT_JUDGED), rows)
+    """A line a claim, a column a view; below, how many of the paper's claims have which verdict."""
+    views = views_of(ledger)
+    claims = {row.claim: row for row in ledger}
+    rows = [
+        table_row(f"{name} {row.title}{' (our question)' * row.ours}", *(_sign(ledger.row(name, v)) for v in views))
+        for name, row in claims.items()
+    ]
+    found = {view: counts(ledger, view) for view in views}
+    rows += [table_row(f"*{word}*", *(f"*{found[view][word]}*" for view in views)) for word in (*SIGNS, NOT_JUDGED)]
+    return table(("claim", *(COLUMNS[view] for view in views)), rows, centred=len(views))
 
 
-def _named(rows: list[Row]) -> str:
-    """A claim that is judged on a part of what it says with a star."""
-    named = [f"{row.claim}{STAR * row.in_part}" for row in rows]
-    return f"{len(rows)}: {', '.join(named)}" if rows else "0"
+def _sign(row: Row) -> str:
+    """With a star, where it is judged on a part of what it says."""
+    return f"{sign(row)}{STAR * row.in_part}"
+
+
+def _legend(ledger: Ledger) -> str:
+    return f"{legend()}{f'; {STAR} {IN_PART}' if any(row.in_part for row in ledger) else ''}."
+
+
+def _sanity() -> str:
+    """Runs of other seeds, made before all of these."""
+    rows = json.loads(SANITY.read_text("utf-8"))["result"]["rows"]
+    agree = sum(row["verdict"] == "agrees" for row in rows)
+    return f"""Four other seeds were held against the published means before ({agree} of {len(rows)} agree:
+        [docs/speed.md](docs/speed.md))."""
 
 
 def _few_votes(evidence: Evidence, paper: Paper, link: str) -> Iterator[str]:
@@ -128,5 +148,5 @@ def _differences(evidence: Evidence, paper: Paper, results: Path) -> str:
     explained = sum(bool(one.explained) for one in told if one.differs)
     how_many = f" {explained} of those that differ are explained." if any(one.differs for one in told) else ""
     if not any(one.gap for one in told):
-        return f"No published mean could be held against ours yet. {counted(told)}"
+        return f"No published mean could be held against ours yet. {counted(told)} {_sanity()}"
     return f"Every published mean was held against ours, so far as it was measured. {counted(told)}{how_many}"

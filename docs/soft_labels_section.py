@@ -40,7 +40,10 @@ def soft_labels_in_short(results: Path) -> str:
         _asks(evidence, run),
         "\n".join(item(f"**{one.question}** {signed(one.short)}") for one in answers(ledger, evidence)),
         _table(evidence, ledger, judged, [one for one in MEANS if not ledger.row("S1", one).barred], guesses=False),
-        wrapped(f"{_legend()} Only what has learned enough for a verdict is shown. {_abstract(results, judged)}"),
+        wrapped(
+            f"""{_legend()} Only what has learned enough for a verdict is shown. {FIRST} is
+            {PAPER.protocols[FIRST].about}. {_made_again()} {_abstract(results, judged)}"""
+        ),
         wrapped(
             """All data sets and models, what has to be known with each answer, what soft targets cost, and studies
             beside it (the surest answers, few real votes, careful and unreliable annotators, transfer):

@@ -110,6 +110,28 @@ def test_the_plan_counts_what_results_tell_of(tmp_path: Path, capsys: pytest.Cap
     assert json.loads(capsys.readouterr().out)["left"] == 50
 
 
+def test_a_plan_needs_no_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has just cloned it sees what would run, and what results tell of; to make runs takes the data."""
+    monkeypatch.setenv("DISSENSUS_DATA", str(tmp_path))
+    results = str(RESULTS.with_name("basins"))
+    code, said = told(capsys, "basins", "--plan", "--out", results)
+    made = len((RESULTS.with_name("basins") / "runs.csv").read_text().splitlines()) - 1
+    assert code == 0
+    assert f"420 runs: results tell of {made}, {420 - made} left." in said
+    assert "resampling published figure4 40" in said
+    assert "No store was asked, since the data is not here: cifar10h needs " in said
+    assert "dissensus data get cifar10h" in said
+    words = ["--plan", "--json", "--protocol", "frozen", "--only", "votes", "--seeds", "0-4", "--out", str(tmp_path)]
+    code, said = told(capsys, "soft-labels", *words)
+    found = json.loads(said.replace("Reading the data ...", ""))
+    assert (code, found["runs"], found["left"], found["seconds_left"]) == (0, 315, 315, None)
+    code, said = told(capsys, "basins", "--out", str(tmp_path))
+    assert code == 2
+    assert "cifar10h needs " in said
+
+
 def test_a_run_that_diverged_is_told_and_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = "training diverged in epoch 12: the loss or the predictions are no longer finite. Try a lower lr."
     lost = Event("diverged", "a" * 16, "sls", 3, 5, of=200, message=words, protocol="published")

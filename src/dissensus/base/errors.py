@@ -51,6 +51,10 @@ class PlanError(InputError):
     """A plan that cannot be carried out; its message lists every mistake, not only the first."""
 
 
+class MissingDataError(InputError):
+    """Files of a named data set are not in the data folder."""
+
+
 class StoreError(DissensusError, OSError):
     """A run store that cannot be read or written."""
 

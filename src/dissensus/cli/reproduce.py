@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from dissensus.base.errors import InputError
+from dissensus.base.errors import InputError, MissingDataError
 from dissensus.base.words import many
 from dissensus.cli import options
 from dissensus.cli.deadline import Deadline, deadline_of, tell_too_short
 from dissensus.cli.exits import LEFT, TERMINATED
 from dissensus.cli.extras import need
 from dissensus.cli.given import comma_separated, refuse_beside, seed_set
-from dissensus.cli.standing import show_plan, told_standing
+from dissensus.cli.standing import show_plan, show_plan_without_data, told_standing
 from dissensus.cli.sweeping import swept
 from dissensus.cli.telling import err, waiting
 from dissensus.cli.verdicts import judge_and_tell
@@ -183,10 +183,16 @@ def reproduce(
     evidence = Evidence({}) if smoke else results_of(told, out_folder, runs=False)
     repeated = now = None
     if wanted.needs_runs:
-        with waiting("Reading the data", quiet):
-            repeated = opened(
-                told, kept, under, small=smoke, look=look, before=evidence, to_merge=to_merge, encoder=encoder
-            )
+        try:
+            with waiting("Reading the data", quiet):
+                repeated = opened(
+                    told, kept, under, small=smoke, look=look, before=evidence, to_merge=to_merge, encoder=encoder
+                )
+        except MissingDataError as lacks:
+            if not plan:
+                raise
+            show_plan_without_data(told, evidence, lacks, wanted, under, of_seeds, out_folder, as_json)
+            return
     if repeated is not None and wanted.runs:
         with waiting("Looking what is done", quiet):
             now = repeated.standing(repeated.wanted(wanted.places, under, of_seeds))

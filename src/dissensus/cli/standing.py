@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,11 @@ from dissensus.cli.tables import show_table
 from dissensus.cli.telling import out, print_json
 
 if TYPE_CHECKING:
+    from dissensus.base.errors import MissingDataError
     from dissensus.experiment.chosen import Chosen
-    from dissensus.experiment.papers import Paper
+    from dissensus.experiment.papers import Evidence, Paper
     from dissensus.experiment.reproduce import Reproduction, Several, Standing
+    from dissensus.experiment.reproduce.standing import Count
 
 
 def show_plan(
@@ -28,18 +30,67 @@ def show_plan(
     folder: Path,
     as_json: bool,
 ) -> None:
+    """What would run, from what a store and results tell."""
     from dissensus.experiment.reproduce import counts
+
+    if repeated is None or now is None:
+        _show([], {}, [], paper, wanted, seeds, folder, as_json)
+        return
+    rows = counts(now.plans, now.done, paper)
+    _show(rows, _json_standing(repeated, now), told_standing(repeated, now), paper, wanted, seeds, folder, as_json)
+
+
+def show_plan_without_data(
+    paper: Paper,
+    before: Evidence,
+    lacks: MissingDataError,
+    wanted: Chosen,
+    protocol: str | None,
+    seeds: set[int] | None,
+    folder: Path,
+    as_json: bool,
+) -> None:
+    """The same from results alone: the names of runs hang on the data, so no store can be asked."""
+    from dissensus.experiment.defaults import DEFAULTS
+    from dissensus.experiment.reproduce import counts, measured_on_a_gpu, protocols_like, wanted_of
+
+    under = set(protocols_like(paper, protocol))
+    planned = [cell for cell in paper.cells() if cell.protocol in under]
+    cells = wanted_of(paper, planned, wanted.places, None, seeds) if wanted.runs else []
+    done = {*before.runs.values()} & {*cells}
+    left = len(cells) - len(done)
+    defaults = DEFAULTS.get(paper.data)
+    times = measured_on_a_gpu({defaults.model}, {defaults.recipe["precision"]}) if defaults else None
+    seconds = None if times is None or times.training is None else left * times.training
+    lines = [f"{many(len(cells), 'run')}: results tell of {len(done)}, {left} left."]
+    if times is not None and seconds:
+        lines.append(f"About {duration(seconds)} of training are left, without looks inside models ({times.source}).")
+    lines.append(f"No store was asked, since the data is not here: {lacks}")
+    told = {"runs": len(cells), "done": len(done), "told_by_results": len(done), "left": left, "lacks": str(lacks)}
+    told["seconds_left"] = seconds
+    _show(counts(cells, done, paper), told, lines, paper, wanted, seeds, folder, as_json)
+
+
+def _show(
+    rows: Sequence[Count],
+    told: Mapping[str, Any],
+    lines: Iterable[str],
+    paper: Paper,
+    wanted: Chosen,
+    seeds: set[int] | None,
+    folder: Path,
+    as_json: bool,
+) -> None:
+    """Experiments and studies: how far they are, and what has to be known with that."""
     from dissensus.experiment.studies import FOLDER, SEEDS
 
     asked = set(SEEDS) if seeds is None else seeds & set(SEEDS)
-    rows = [] if now is None else counts(now, paper)
     done = {study: len(study.seeds_in(folder / FOLDER) & asked) for study in wanted.studies}
     if as_json:
-        told: dict[str, Any] = {} if repeated is None or now is None else _json_standing(repeated, now)
-        studies = [{"study": study.name, "seeds": len(asked), "done": seeds} for study, seeds in done.items()]
+        studies = [{"study": study.name, "seeds": len(asked), "done": made} for study, made in done.items()]
         print_json({**told, "experiments": [asdict(row) for row in rows], "studies": studies})
         return
-    if repeated is not None and now is not None:
+    if rows:
         head = ["experiment", "protocol", "for", "runs", "done", "left"]
         cells = [
             [row.experiment, row.protocol, ", ".join(row.feeds), str(row.runs), str(row.done), str(row.runs - row.done)]
@@ -47,14 +98,14 @@ def show_plan(
         ]
         show_table(f"{paper.title}: what is run", head, cells)
         out.print("\nExperiments share runs; each is made once.")
-        for line in told_standing(repeated, now):
+        for line in lines:
             out.print(escape(line), soft_wrap=True)
         out.print()
     if done:
         head = ["study", "asks", "seeds", "done", "left"]
         cells = [
-            [study.name, study.question, str(len(asked)), str(seeds), str(len(asked) - seeds)]
-            for study, seeds in done.items()
+            [study.name, study.question, str(len(asked)), str(made), str(len(asked) - made)]
+            for study, made in done.items()
         ]
         show_table("Studies beside it", head, cells)
 

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from dissensus.base.errors import InputError
+from dissensus.base.errors import MissingDataError
 
 # The same arrays without a pickle around them, as they are sometimes passed on; read where the official file is absent.
 PLAIN = {"cifar-10n/CIFAR-10_human.pt": "cifar-10n/cifar10n.npz"}
@@ -30,7 +30,7 @@ def data_files(name: str, *files: str) -> list[Path]:
     paths = [data_file(file) for file in files]
     lost = [file for file, path in zip(files, paths, strict=True) if not path.is_file()]
     if lost:
-        raise InputError(
+        raise MissingDataError(
             f"{name} needs {', '.join(lost)} in {data_folder()}, but {'it is' if len(lost) == 1 else 'they are'} not "
             f"there. Run: dissensus data get {name}, which gets them or says from where, or point DISSENSUS_DATA "
             "at the folder that has them."

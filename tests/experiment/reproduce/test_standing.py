@@ -45,7 +45,7 @@ def test_nothing_is_done(here: Reproduction) -> None:
     assert not now.done
     assert len(now.left) == len(now.plans)
     assert now.left[:2] == [cell for cell in now.left if cell.method in ("sls", "soft")][:2]
-    by_name = {one.experiment: one for one in counts(now, here.paper)}
+    by_name = {one.experiment: one for one in counts(now.plans, now.done, here.paper)}
     assert (by_name["full"].runs, by_name["full"].done) == (10, 0)
     assert "sweep" not in by_name
 

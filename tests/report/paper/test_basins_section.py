@@ -9,6 +9,7 @@ import pytest
 
 from dissensus.experiment.claims import answers
 from dissensus.report.output import signed
+from dissensus.report.paper.ledger import sign
 from dissensus.report.paper.measured import Sought, measured
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -41,13 +42,19 @@ def test_it_holds_the_answer_the_verdicts_and_the_headline_table(section, result
     in_one_line = " ".join(told.split())
     for one in answers(judged, whole):
         assert f"- **{one.question}** {signed(one.short)} " in in_one_line
-    for view, words in (("published", "published protocol"), ("last", "published, last epoch")):
-        rows = [row for row in judged.under(view) if not row.ours]
-        named = [
-            [row.claim for row in rows if row.standing == one] for one in ("supported", "contradicted", "undecided")
-        ]
-        cells = [f"{len(claims)}: {', '.join(claims)}" if claims else "0" for claims in named]
-        assert f"| {words} | {' | '.join(cells)} | {22 - sum(map(len, named))} |" in told
+    assert "| claim | published | audited | published, last | audited, last |" in told
+    views = ("published", "audited", "last", "audited-last")
+    lines = {
+        cells[0].split()[0]: cells for line in told.splitlines() if len(cells := line.strip("| ").split(" | ")) == 5
+    }
+    for claim in {row.claim for row in judged}:
+        rows = [judged.row(claim, view) for view in views]
+        assert lines[claim][0].startswith(f"{claim} {rows[0].title}")
+        assert [cell.removesuffix(r"\*") for cell in lines[claim][1:]] == [sign(row) for row in rows]
+        assert [cell.endswith(r"\*") for cell in lines[claim][1:]] == [row.in_part for row in rows]
+    for word in ("supported", "contradicted", "undecided"):
+        counted = [sum(row.standing == word for row in judged.under(view) if not row.ours) for view in views]
+        assert lines[f"*{word}*"][1:] == [f"*{number}*" for number in counted]
     found = measured(whole, Sought("soft_nll", "multipass", 10))
     assert f"{found.mean:.3f} [{found.interval.low:.3f}, {found.interval.high:.3f}] (0.537)" in told
     assert "(results/basins/figures/figure1.png)" in told

@@ -205,7 +205,13 @@ class Ledger:
 _OF_ROW = ["claim", "title", "ours", "places", "view", "protocol", "checkpoint", "verdict", "reason", "barred", "added"]
 _OF_PART = ["part", "says", "weight", "part_verdict", "part_reason", "part_stage"]
 _OF_CELL = [field.name for field in fields(Measured)]
-_COLUMNS = ["paper", *_OF_ROW, *_OF_PART, *(name if name != "verdict" else "cell_verdict" for name in _OF_CELL)]
+_COLUMNS = [
+    "paper",
+    *_OF_ROW,
+    "standing",
+    *_OF_PART,
+    *(name if name != "verdict" else "cell_verdict" for name in _OF_CELL),
+]
 
 
 def _span(part: Judged) -> str:
@@ -231,7 +237,7 @@ def _lowest_to_highest(cells: list[tuple[float, str]]) -> str:
 
 def _lines(paper: str, row: Row) -> Iterator[dict[str, Any]]:
     head = {name: getattr(row, name) for name in _OF_ROW} | {"paper": paper, "places": " ".join(row.places)}
-    head |= {"ours": int(row.ours), "barred": int(row.barred)}
+    head |= {"ours": int(row.ours), "barred": int(row.barred), "standing": row.standing}
     for part in row.parts:
         told = {"part": part.part, "says": part.says, "weight": part.weight}
         told |= {"part_verdict": part.verdict, "part_reason": part.reason, "part_stage": part.stage}

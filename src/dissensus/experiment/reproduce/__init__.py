@@ -23,10 +23,10 @@ from __future__ import annotations
 from dissensus.base.errors import InputError
 from dissensus.experiment.papers import Evidence, Paper
 from dissensus.experiment.reproduce.refusals import refuse_without_gpu
-from dissensus.experiment.reproduce.reproduction import Reproduction
+from dissensus.experiment.reproduce.reproduction import Reproduction, wanted_of
 from dissensus.experiment.reproduce.setting import Setting, full, smoke
 from dissensus.experiment.reproduce.several import TRIED, Several, of_texts, protocols_like
-from dissensus.experiment.reproduce.standing import Standing, counts
+from dissensus.experiment.reproduce.standing import Standing, counts, measured_on_a_gpu
 from dissensus.records import RunStore
 
 __all__ = [
@@ -36,10 +36,12 @@ __all__ = [
     "Standing",
     "counts",
     "full",
+    "measured_on_a_gpu",
     "opened",
     "protocols_like",
     "refuse_without_gpu",
     "smoke",
+    "wanted_of",
 ]
 
 

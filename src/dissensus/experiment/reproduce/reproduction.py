@@ -104,22 +104,7 @@ class Reproduction:
 
         With them come those that lie at the other ends of their lines, since a seed's lines are drawn together.
         """
-        experiments = self.paper.of(protocol)
-        refuse_unknown(self.paper, only)
-        cells = [
-            cell
-            for one in experiments
-            if not only or {one.name, *one.feeds} & set(only)
-            for cell in one.cells()
-            if cell in self.plans and (seeds is None or cell.seed in seeds)
-        ]
-        if not cells:
-            have = sorted({cell.seed for cell in self.plans})
-            raise InputError(
-                f"nothing is run for that: {', '.join(only) or 'the paper'} under the protocol {protocol or 'any'}, "
-                f"with seeds among {have[0]} to {have[-1]}."
-            )
-        return _in_order(joined(cells, self.paper), self.paper)
+        return wanted_of(self.paper, self.plans, only, protocol, seeds)
 
     def standing(self, cells: Iterable[Cell]) -> Standing:
         """How far these trainings are."""
@@ -245,6 +230,31 @@ class Reproduction:
         from dissensus.experiment.reproduce.collect import collect
 
         return self.planned.joined(collect(self))
+
+
+def wanted_of(
+    paper: Paper,
+    planned: Collection[Cell],
+    only: Sequence[str] = (),
+    protocol: str | None = None,
+    seeds: Collection[int] | None = None,
+) -> list[Cell]:
+    """The planned trainings of these tables, figures or experiments, with those at the other ends of their lines."""
+    refuse_unknown(paper, only)
+    cells = [
+        cell
+        for one in paper.of(protocol)
+        if not only or {one.name, *one.feeds} & set(only)
+        for cell in one.cells()
+        if cell in planned and (seeds is None or cell.seed in seeds)
+    ]
+    if not cells:
+        have = sorted({cell.seed for cell in planned})
+        raise InputError(
+            f"nothing is run for that: {', '.join(only) or 'the paper'} under the protocol {protocol or 'any'}, "
+            f"with seeds among {have[0]} to {have[-1]}."
+        )
+    return _in_order(joined(cells, paper), paper)
 
 
 def _in_order(cells: Iterable[Cell], paper: Paper) -> list[Cell]:

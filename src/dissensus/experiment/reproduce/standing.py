@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
@@ -159,7 +159,9 @@ def times(standing: Standing, store: RunStore, measured: Path = MEASURED) -> Tim
         except (StoreError, KeyError):
             continue  # damaged, or made by something else
     if not by_device:
-        return _measured(standing, measured)
+        models = {plan.model.name for plan in standing.plans.values()}
+        precisions = {plan.recipe.precision for plan in standing.plans.values()}
+        return measured_on_a_gpu(models, precisions, measured)
     device, made = max(by_device.items(), key=lambda pair: len(pair[1]))
     by_look: dict[Look, list[float]] = {}
     for _, looking, look in made:
@@ -172,11 +174,9 @@ def times(standing: Standing, store: RunStore, measured: Path = MEASURED) -> Tim
     )
 
 
-def _measured(standing: Standing, folder: Path) -> Times:
+def measured_on_a_gpu(models: Collection[str], precisions: Collection[str], folder: Path = MEASURED) -> Times:
     """The widest rung in the recipe's precision of a ladder that was measured on a GPU."""
-    precisions = {plan.recipe.precision for plan in standing.plans.values()}
-    resnet = all(plan.model.name == "resnet18" for plan in standing.plans.values())
-    for path in sorted(folder.glob("*.json")) if resnet else ():
+    for path in sorted(folder.glob("*.json")) if set(models) == {"resnet18"} else ():
         try:
             rungs = json.loads(path.read_text("utf-8"))["result"]["rungs"].values()
             fit = [one for one in rungs if one.get("precision") in precisions and "s_a_run" in one]
@@ -201,12 +201,10 @@ class Count:
     done: int
 
 
-def counts(standing: Standing, paper: Paper) -> list[Count]:
+def counts(wanted: Collection[Cell], done: Collection[Cell], paper: Paper) -> list[Count]:
     """Of each experiment of which runs are wanted, in the paper's order. Experiments share runs."""
     found = []
     for one in paper.experiments:
-        cells = [cell for cell in one.cells() if cell in standing.plans]
-        if cells:
-            done = sum(cell in standing.done for cell in cells)
-            found.append(Count(one.name, one.protocol, one.feeds, len(cells), done))
+        if cells := [cell for cell in one.cells() if cell in wanted]:
+            found.append(Count(one.name, one.protocol, one.feeds, len(cells), sum(cell in done for cell in cells)))
     return found

@@ -55,9 +55,10 @@ class Chances:
         wrong = max(worlds["right"][1] for worlds in self.claims.values())
         return (
             f"Undecided is not wrong: even if the paper were exactly right, {self.seeds} seeds under its own protocol "
-            f"would support {len(seldom)} of {len(self.claims)} claims in fewer than half of all repetitions "
-            f"({', '.join(seldom)}; methods that correlate at {self.correlation:g} over seeds), and contradict none in "
-            f"more than {_percent(wrong)}."
+            f"would support {len(seldom)} of the {len(self.claims)} claims that have published numbers in fewer than "
+            f"half of all repetitions ({', '.join(seldom)}; with methods that correlate at {self.correlation:g} over "
+            "seeds), "
+            f"and contradict none in more than {_percent(wrong)}."
         )
 
 

@@ -125,11 +125,12 @@ def test_the_votes_to_pay_for_come_first_and_the_margins_after_them() -> None:
     assert votes.startswith(f"{paid} Measured with soft labels; enough to come within ")
     assert "0.02 of accuracy (1 vote) and 0.05 of EntCorr (5 votes) of what all votes reach, which is KL 0.2" in votes
     assert "Not counted" not in votes
-    assert "weak witness" not in votes
+    assert "weak" not in votes
     little = told_of(world(changed(majority_class=lambda share, cell: 0.69)))["votes"]
-    assert f"noticeably better model. But {SWEPT[0]} is a weak witness, with majority labels 1." in little
+    assert little.startswith("On weak evidence, pay for 10 votes, as far as ")
+    assert f"noticeably better model. But {SWEPT[0]} has hardly learned its task, with majority labels 1." in little
     assert "points of accuracy ahead of the most frequent class (S1 to S5 ask for 5)" in little
-    assert "): few votes may be enough because they cannot use more." in little
+    assert "); perhaps they cannot use more." in little
     lost = told_of(world(changed(kl=lambda kl, cell: kl + 0.3 * (cell.protocol == ALONE))))
     assert f", as far as {SWEPT[1]} and {SWEPT[2]} can tell: " in lost["votes"]
     assert lost["votes"].endswith(f" Not counted: {ALONE}, where soft labels hardly beat the shares of the classes.")

@@ -22,6 +22,7 @@ VIEWS = {
     "audited": "audited protocol",
     "audited-last": "audited protocol, last epoch",
 }
+METHODS_IN_WORDS = {"sls": "SLS", "soft": "soft labels"}
 JUDGED = (SUPPORTED, CONTRADICTED, UNDECIDED)
 
 
@@ -71,7 +72,8 @@ def _all(ledger: Ledger) -> Answer:
         UNDECIDED: f"{_open(nll)} (B1)",
     }[row.verdict]
     majority, of_which = _majority(ledger)
-    return _answered(ledger, row, question, f"{told}; {majority}", f"{less[:1].upper()}{less[1:]}.", of_which)
+    more = (f"{less[:1].upper()}{less[1:]}.", of_which)
+    return _answered(ledger, row, question, f"{told}. {majority[:1].upper()}{majority[1:]}", *more)
 
 
 def _open(nll: Measured | None) -> str:
@@ -80,10 +82,10 @@ def _open(nll: Measured | None) -> str:
     neither = f"It was not shown that SLS and soft labels are the same within the margins ({margin} of soft NLL)"
     if nll is None or nll.mean is None or nll.low is None or nll.high is None or nll.low <= 0 <= nll.high:
         return neither
-    better = "SLS beats soft labels" if nll.high < 0 else "Soft labels beat SLS"
+    lower = "Soft NLL of SLS is lower than that of soft labels" if nll.high < 0 else "Soft NLL of SLS is higher"
     low, high = sorted((abs(nll.low), abs(nll.high)))
-    by = f"by {abs(nll.mean):.3f} [{low:.3f}, {high:.3f}] nats of soft NLL"
-    return f"{better} {by}; whether by more than the margin of {margin} is open"
+    by = f"by {abs(nll.mean):.3f} [{low:.3f}, {high:.3f}] nats"
+    return f"{lower}, {by}; whether by more than the margin of {margin} is open"
 
 
 def _majority(ledger: Ledger) -> tuple[str, str]:
@@ -94,12 +96,23 @@ def _majority(ledger: Ledger) -> tuple[str, str]:
     if part.early:
         return "whether majority vote loses to both is not known yet (B2)", ""
     told = {
-        SUPPORTED: "majority vote loses to both on every metric (B2)",
-        CONTRADICTED: "majority vote does not lose to both on every metric (B2)",
-        UNDECIDED: "whether majority vote loses to both on every metric is open (B2)",
+        SUPPORTED: "majority vote loses to both on all five metrics of B2",
+        CONTRADICTED: "majority vote does not lose to both on all five metrics of B2",
+        UNDECIDED: "whether majority vote loses to both on all five metrics of B2 is open",
     }[part.verdict]
     whole = all(one.stage != "not planned" for one in row.deciding)
-    return told, f"Majority vote: {'' if whole else 'a part of '}B2, {VIEWS[row.view]}."
+    return told + _nearer(row), f"Majority vote: {'' if whole else 'a part of '}B2, {VIEWS[row.view]}."
+
+
+def _nearer(row: Row) -> str:
+    """By which distances majority vote is nearer to people, though KL says farther."""
+    than: dict[str, list[str]] = {}
+    for cell in next(part for part in row.parts if part.part == "other distances").cells:
+        if cell.verdict == CONTRADICTED:
+            distance, _, method = cell.cell.rpartition(", ")
+            than.setdefault(distance, []).append(METHODS_IN_WORDS[method])
+    told = [f"by {distance}, than {listed(methods)}" for distance, methods in than.items()]
+    return f", yet it is nearer to people {listed(told)}" if told else ""
 
 
 def _which(ledger: Ledger) -> Answer:
@@ -165,7 +178,7 @@ def _how_sure(ledger: Ledger, evidence: Evidence) -> Answer:
         (
             f"At the last epoch, where nothing was selected, {last}.",
             "One data set and one architecture, with simulated few votes.",
-            "B13, which is arithmetic and needs no training, is among the claims each time.",
+            "B13, which is arithmetic and needs no training, is among those that are supported.",
         ),
     )
 
@@ -187,6 +200,8 @@ def _verdicts(rows: Sequence[Row]) -> str:
     told = [row for row in rows if not row.ours]
     every, part = (Counter[str](row.standing for row in some) for some in (told, [row for row in told if row.in_part]))
     number = {one: f"{every[one]}{f' ({part[one]} in part)' * bool(part[one])}" for one in JUDGED}
+    if [row.claim for row in told if row.standing == SUPPORTED] == ["B13"]:
+        number[SUPPORTED] += " (B13, which is arithmetic and needs no training)"
     verdicts = [f"supports {number[SUPPORTED]}", f"contradicts {number[CONTRADICTED]}"]
     verdicts.append(f"leaves {number[UNDECIDED]} undecided")
     if open_ := every.total() - sum(every[verdict] for verdict in JUDGED):

@@ -109,7 +109,7 @@ def _of_a_model(
     buys = "with fewer, models are worse" if most == "all" else "up to a hundred make no noticeably better model"
     weak = _weak(evidence, sets)
     they = "it" if len(weak) == 1 else "they"
-    but = f" But {listed(weak)}: few votes may be enough because {they} cannot use more." if weak else ""
+    but = f" But {listed(weak)}; perhaps {they} cannot use more." if weak else ""
     margins = [f"{one.margin:g} of {metric_title(one.metric)} ({_votes(one.votes)})" for one in told]
     reached = [f"{metric_title(one.metric)} {levels[one.metric]:.3f}" for one in told]
     more = [
@@ -125,7 +125,8 @@ def _of_a_model(
     ]
     if without:
         more.append(f"Not counted: {', '.join(without)}, where soft labels hardly beat the shares of the classes.")
-    return Answer(QUESTION, f"Pay for {_votes(most)}, as far as {listed(sets)} can tell: {buys}.{but}", tuple(more))
+    pay = "On weak evidence, pay for" if len(weak) == len(sets) else "Pay for"
+    return Answer(QUESTION, f"{pay} {_votes(most)}, as far as {listed(sets)} can tell: {buys}.{but}", tuple(more))
 
 
 def _weak(evidence: Evidence, protocols: Sequence[str]) -> list[str]:
@@ -134,8 +135,8 @@ def _weak(evidence: Evidence, protocols: Sequence[str]) -> list[str]:
     assert guard is not None
     leads = {name: lead(guard, name, "best", evidence) for name in protocols}
     return [
-        f"{name} is a weak witness, with majority labels {100 * ahead:.1f} points of accuracy ahead of the most "
-        f"frequent class (S1 to S5 ask for {100 * guard.by:g})"
+        f"{name} has hardly learned its task, with majority labels {100 * ahead:.1f} points of accuracy ahead of the "
+        f"most frequent class (S1 to S5 ask for {100 * guard.by:g})"
         for name, ahead in leads.items()
         if ahead is not None and ahead < guard.by
     ]
