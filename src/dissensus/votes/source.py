@@ -436,11 +436,11 @@ def _seen(files: Iterable[str]) -> tuple[str, ...]:
 
 
 def _open_json(path: Path) -> Source:
-    """JSON Lines if the first line is an object, else one document; an object of objects alone is a document, too."""
+    """JSON Lines if the first line is a row, else one document: an object of nothing but objects, or lists, is one."""
     _refuse_not_utf8(path)
     records = _records(path)
     first, second = next(records)[1], next(records, None)
-    if _fault(first) is None and (second is not None or not _holds_objects(json.loads(first))):
+    if _fault(first) is None and (second is not None or _is_row(json.loads(first))):
         return _open_json_lines(path)
     try:
         return Document(path.name, json.loads(path.read_text(encoding="utf-8-sig")))
@@ -459,8 +459,8 @@ def _open_json_lines(path: Path) -> TypedTable:
     return TypedTable(path.name, frame.lazy(), unit="line", path=path)
 
 
-def _holds_objects(record: dict[str, Any]) -> bool:
-    return bool(record) and all(isinstance(value, dict) for value in record.values())
+def _is_row(record: dict[str, Any]) -> bool:
+    return bool(record) and not any(all(isinstance(cell, kind) for cell in record.values()) for kind in (dict, list))
 
 
 def _fault(text: str) -> str | None:
