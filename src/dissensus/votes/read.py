@@ -113,7 +113,8 @@ def read_votes(
 
     Where a row is an item and a list in its column ``labels`` holds all votes, ``layout="lists"`` has to be said. A
     list ``annotators``, in the same order, may stand beside it. Text will do, too: cut at a comma, a semicolon, ``|``
-    or the ``separator``, or a list as JSON or Python write it.
+    or the ``separator``, or a list as JSON or Python write it. Where both columns look so, nothing is guessed: the
+    layout is asked for.
 
     >>> import polars as pl
     >>> read_votes(pl.DataFrame({"item": ["a", "a", "b"], "label": ["yes", "no", "no"]})).counts()
