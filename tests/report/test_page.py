@@ -119,6 +119,10 @@ def test_several_numbers_of_votes_and_pictures(make_run, outline_of, tmp_path):
     assert len([a for a in outline.all("img") if a["src"].startswith("data:image/png")]) == 8
     assert "cross-fitted over two halves" in html
     assert "How many votes" in html
+    assert "One seed, by the number of votes" in html  # no interval is drawn
+    more = [make_run(method, votes=k, seed=1) for k in (5, "all") for method in ("soft", "sls")]
+    html = write_page([*runs, *more], tmp_path / "more").read_text("utf-8")
+    assert "Means over seeds with 95 % intervals, by the number of votes" in html
 
 
 def test_one_method_that_diverged(make_run, outline_of, tmp_path):

@@ -1,5 +1,6 @@
 import sys
 from itertools import product
+from math import factorial
 
 import numpy as np
 import pytest
@@ -39,6 +40,20 @@ def test_the_quantiles_are_those_of_all_resamples():
     interval = bootstrap(values, level=level, draws=40_000)
     assert interval.low == pytest.approx(np.quantile(means, 0.1), abs=0.03)
     assert interval.high == pytest.approx(np.quantile(means, 0.9), abs=0.03)
+
+
+def test_five_seeds_are_covered_as_often_as_is_told():
+    """All 126 ways in which five can be drawn, with their chances, instead of draws: 20,000 cases take a second."""
+    ways = np.array([way for way in product(range(6), repeat=5) if sum(way) == 5])
+    chance = np.array([factorial(5) / np.prod([factorial(times) for times in way]) for way in ways]) / 5**5
+    means = np.random.default_rng(0).normal(size=(20_000, 5)) @ ways.T / 5
+    order = means.argsort(1)
+    below = chance[order].cumsum(1)
+    tail = norm.cdf(np.sqrt(5 / 4) * student.ppf(0.025, 4))
+    at = np.arange(len(means))
+    low, high = (means[at, order[at, (below < level).sum(1)]] for level in (tail, 1 - tail))
+    told = 100 * ((low <= 0) & (high >= 0)).mean()
+    assert f"the truth in {told:.1f} % of cases with five seeds" in sys.modules[bootstrap.__module__].__doc__
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0], [0.3, 0.1, 0.7], [4.0, 1.0, 2.0, 2.0]])

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissensus.base.errors import InputError
-from dissensus.votes import Votes, build
-from dissensus.votes.build import Grouped, numbered
+from dissensus.votes import Votes, build, read_votes
+from dissensus.votes.build import Grouped, numbered, without_blanks
 
 COLUMNS = st.one_of(
     st.lists(st.integers(-5, 5), max_size=30),
@@ -130,3 +130,34 @@ def test_a_column_of_two_kinds_is_told_of():
 def test_a_frame_is_no_column(frame):
     with pytest.raises(InputError, match=r"items must have the shape \(votes,\), but its shape is \(4, 1\)"):
         Votes.from_records(items=frame({"item": ITEMS}), labels=LABELS)
+
+
+# -- blanks: looked for where they may be, and among different values, since to strip millions of texts takes long
+
+
+def test_every_space_of_unicode_is_blank_and_nothing_else_is():
+    every = pl.Series([chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000])
+    blank = every.str.strip_chars() == ""
+    assert blank.sum() == 25
+    assert (without_blanks(every).is_null() == blank).all()
+    spaces = [*every.filter(blank), "", " \u3000\t"]
+    votes = Votes.from_records(items=[*range(len(spaces)), 0, 0], labels=[*spaces, "x", "y"])
+    assert (votes.n_votes, votes.classes) == (2, ("x", "y"))
+
+
+@pytest.mark.parametrize("blank", ["", "  ", "\u00a0"])
+def test_a_blank_among_annotators_is_nobody(blank):
+    shared = {"items": ["a", "a", "b"], "labels": ["x", "y", "y"]}
+    with pytest.raises(InputError, match="position 1: the annotator is missing"):
+        Votes.from_records(**shared, annotators=["ann", blank, "bob"])
+    assert Votes.from_records(**shared, annotators=[blank, None, blank]).annotators is None
+    unvoted = Votes.from_records(items=["a", "a", "b"], labels=["x", blank, "y"], annotators=["ann", blank, "bob"])
+    assert unvoted.annotator_names.tolist() == ["ann", "bob"]
+
+
+@pytest.mark.parametrize("blanks", [1, 2000])
+def test_numbers_among_blanks_are_numbers(blanks, tmp_path):
+    """Also where the first thousand labels are nothing but blanks."""
+    path = tmp_path / "votes.csv"
+    path.write_text("item,label\n" + "".join(f"{i}, \n" for i in range(blanks)) + "a,1.0\nb,2\n")
+    assert read_votes(path).classes == (1, 2)

@@ -87,6 +87,9 @@ def test_labels_and_annotators_may_be_written_in_two_ways(write):
     text = text.replace("x", "'x'").replace("y", "'y'").replace("z", "'z'")
     assert read_votes(write(text), layout="lists") == SIGNED
     assert read_votes(write(text), layout="lists", separator=";") == SIGNED
+    for keywords in ({}, {"separator": ";"}):
+        with pytest.raises(InputError, match=r'as "wide" .* or "lists"'):
+            read_votes(write(text), **keywords)
 
 
 def test_lists_of_numbers_in_text(write):
@@ -246,3 +249,70 @@ def test_text_that_looks_like_lists_is_told_of(write, written):
     for name in ("label", "labels"):
         (note,) = read_votes(write(quoted(rows("item", name)[:2], written), "votes.tsv")).notes
         assert note.endswith("look like lists; if they hold several votes, say that the layout is 'lists'.")
+
+
+@pytest.mark.parametrize("written", IN_TEXT)
+@pytest.mark.parametrize(
+    ("names", "other"),
+    [(("labels", "annotators"), "wide"), (("Annotations", "Workers"), "wide"), (("label", "annotator"), "long")],
+)
+def test_lists_in_text_side_by_side_may_be_meant_so(write, names, other, written):
+    """They were read as what two people, called labels and annotators, say of every item."""
+    table = rows("item", *names)
+    texts = [{name: cell if isinstance(cell, str) else written(cell) for name, cell in row.items()} for row in table]
+    for source in (
+        write(quoted(table, written), "votes.tsv"),
+        write(json_lines(texts), "votes.jsonl"),
+        pl.DataFrame(texts),
+    ):
+        with pytest.raises(
+            InputError, match=rf'two ways, as "{other}" .* or "lists" \(a row an item, its votes in a list\); say which'
+        ):
+            read_votes(source)
+        assert read_votes(source, layout="lists") == SIGNED
+        assert read_votes(source, annotators=names).n_votes == 6  # if they are people
+
+
+def test_lists_of_which_some_have_other_lengths_are_asked_about_too(write):
+    path = write('item,labels,annotators\na,"x,y,x","ann,bob,cem"\nb,x,ann\nc,"x,y","bob,ann"\nd,"x,y",ann\n')
+    with pytest.raises(InputError, match=r'as "wide" .* or "lists"'):
+        read_votes(path)
+    with pytest.raises(InputError, match="line 5: there is a list of 2 labels for 1 annotator"):
+        read_votes(path, layout="lists")
+
+
+def test_a_column_of_majorities_beside_lists_is_not_taken_for_all_votes(write):
+    path = write('item,labels,annotators,label\na,"x,y,x","ann,bob,cem",x\nb,"y,y","bob,ann",y\n')
+    with pytest.raises(InputError, match=r'as "long" .* or "lists"'):
+        read_votes(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "keywords", "people"),
+    [
+        ("item,annotator_1,annotator_2\na,x,y\nb,x,\n", {}, ["annotator_1", "annotator_2"]),
+        ('item,labels,annotators\na,"x,y",y\nb,x,"x,y"\n', {"separator": ","}, ["labels", "annotators"]),
+        ('item,label,annotator\na,x,"Doe, Jane"\nb,y,"Roe, Jim"\n', {}, ["Doe, Jane", "Roe, Jim"]),
+        ('item,label,annotator\na,"x,y",ann\nb,"y,z",bob\n', {"separator": ","}, ["ann", "bob"]),
+        (
+            'item,label,annotator\na,"x,y","Doe, Jane"\na,"y,z","Roe, Jim"\n',
+            {"separator": ","},
+            ["Doe, Jane", "Roe, Jim"],
+        ),
+    ],
+)
+def test_people_are_no_lists_of_them(write, content, keywords, people):
+    assert read_votes(write(content), **keywords).annotator_names.tolist() == people
+
+
+def test_of_a_table_that_may_be_long_the_beginning_tells(write):
+    rest = "".join(f"{at},x,ann\n" for at in range(2000))
+    lists = '"x,y","ann,bob"\n'
+    for content, keywords, other in (
+        (f"item,label,annotator\na,{lists}{rest}", {}, "long"),
+        (f"item,labels,annotators\n{rest}a,{lists}", {}, "wide"),  # by names it is no long one, and all of it is read
+        (f"item,labels,annotators\n{rest}a,{lists}", {"item": "item"}, "wide"),
+    ):
+        with pytest.raises(InputError, match=f'as "{other}" .* or "lists"'):
+            read_votes(write(content), **keywords)
+    assert read_votes(write(f"item,label,annotator\n{rest}a,{lists}")).n_votes == 2001

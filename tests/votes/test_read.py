@@ -78,7 +78,12 @@ LONG = "item,annotator,label\ncat1,ann,cat\ndog1,ann,dog\ncat1,bob,dog\n"
         (b"PK\x03\x04 a spreadsheet", {}, "A spreadsheet has to be saved as CSV"),
         (b"PAR1 and nothing", {}, "votes.csv is a damaged Parquet file"),
         (b"\x93NUMPY", {}, "votes.csv is not a whole npy or npz file"),
-        ("[]", {}, "votes.csv is an empty JSON document: there are no votes in it"),
+        *(
+            (empty, keywords, r"^votes\.csv is an empty JSON document: .* An object a vote was expected, such as \{")
+            for empty in ("[]", "{}", " {\n}\n", "[{}, {}]", "[[]]")
+            for keywords in ({}, {"layout": "long"})
+        ),
+        ("{}\n{}\n", {}, r"^votes\.csv has no columns, and so no votes in it\. Rows with an item and a label were exp"),
         ("a,ann,x\na,bob,y\n", {}, "These are in rows below, too; if they are no names, write a line of names above."),
         ("[1]", {}, "votes.csv is one JSON document of a shape that is not known here"),
         ('{"item":\n', {}, "votes.csv is neither one JSON document nor one JSON object a line"),
@@ -188,6 +193,7 @@ def test_a_place_that_is_no_file(tmp_path):
         (np.ones((2, 2)), r"use Votes.from_counts\(counts\)"),
         ([1, 2], "a path or a data frame .* but it was given a list"),
         (pl.DataFrame({"item": [], "label": []}), "the frame has no rows"),
+        (pl.DataFrame(), "the frame has no columns, and so no votes in it"),
         (
             pl.DataFrame({"item": [1.5, 2], "label": ["a", "b"]}),
             "the frame, row 0: the item must be a whole number or text",
@@ -288,3 +294,43 @@ def test_a_list_of_flat_objects_is_a_table(write):
         read_votes(write(json.dumps([rows[0], {"item": "b", "annotator": 1, "label": 3}]), "mixed.json"))
     with pytest.raises(InputError, match=r"is one JSON document of a shape that is not known"):
         read_votes(write(json.dumps([{"item": "a", "label": {"ann": "x"}}]), "deep.json"))
+
+
+FRAME = pd.DataFrame({"item": ["a", "b"], "annotator": ["ann", "ann"], "label": ["x", "y"]})
+RECORDS = r"an object a row was expected\. .*have it write records: to_dict\(\"records\"\), or to_json\("
+
+
+@pytest.mark.parametrize("layout", [None, "long", "lists"])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_frame_written_by_its_columns_is_told_how_to_be_written(write, layout, indent):
+    """In one line it was taken for a row whose cells are lists, and asked whether it is "long" or "lists"."""
+    path = write(json.dumps(FRAME.to_dict("list"), indent=indent), "votes.json")
+    lists = rf"^votes\.json is one JSON object of lists \(item, annotator, label\), but {RECORDS}.* is \"lists\"\.$"
+    with pytest.raises(InputError, match=lists):
+        read_votes(path, layout=layout)
+    path.write_text(FRAME.to_json(orient="split", indent=indent))
+    with pytest.raises(InputError, match=rf"object of lists \(columns, index, data\), but {RECORDS}"):
+        read_votes(path, layout=layout)
+    path.write_text(FRAME.to_json(orient="records", indent=indent))
+    if layout != "lists":
+        assert read_votes(path, layout=layout) == read_votes(FRAME)
+
+
+def test_columns_that_pandas_writes_are_no_items(write):
+    """Its to_json alone was read as {item: {annotator: label}}, with the columns for items and the rows for people."""
+    path = write(FRAME.to_json(), "votes.json")
+    told = rf"with an object for each of item, annotator, label, all with the same keys: columns, .*{RECORDS}"
+    with pytest.raises(InputError, match=rf"{told}.* say so with layout=\"nested\"$"):
+        read_votes(path)
+    with pytest.raises(InputError, match=told):
+        read_votes(path, layout="long")
+    assert read_votes(path, layout="nested").items.tolist() == ["item", "annotator", "label"]
+    path = write('{"item": {"ann": "x"}, "b": {"ann": "y", "bob": "x"}}', "votes.json")
+    assert read_votes(path).items.tolist() == ["item", "b"]  # other keys: annotators
+
+
+def test_an_object_of_lists_may_be_one_of_items(write):
+    with pytest.raises(
+        InputError, match=r"object of lists \(a, b\).* If a list holds all votes on an item, write an obj"
+    ):
+        read_votes(write('{"a": ["x", "y"], "b": ["y"]}', "votes.json"))

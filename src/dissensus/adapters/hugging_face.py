@@ -89,16 +89,15 @@ def refuse_unheeded(args: Any) -> None:
             f"label_smoothing_factor={args.label_smoothing_factor} has no effect on what a delivery gives. Leave it at "
             "0; majority labels that are smoothed are a delivery of their own, LabelSmoothing(votes, epsilon=...)."
         )
+    own = "would set the order of batches, which VotesTrainer does, so that all deliveries of a seed see the same ones."
     if (strategy := _strategy(args)) not in ("random", "sequential"):
-        raise InputError(
-            f"train_sampling_strategy={strategy!r} would set the order of batches, which VotesTrainer does, so that "
-            'all deliveries of a seed see the same ones. Give "random" or "sequential".'
-        )
+        raise InputError(f'train_sampling_strategy={strategy!r} {own} Give "random" or "sequential".')
+    if getattr(args, "group_by_length", False):  # early 5.x has that instead
+        raise InputError(f"group_by_length=True {own} Leave it at False.")
 
 
 def _strategy(args: Any) -> str:
-    early = "group_by_length" if getattr(args, "group_by_length", False) else "random"  # early 5.x has that alone
-    return getattr(args, "train_sampling_strategy", early)
+    return getattr(args, "train_sampling_strategy", "random")
 
 
 class Unlabelled(data.Dataset):

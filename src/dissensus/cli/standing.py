@@ -135,11 +135,7 @@ def told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[s
     if now.diverged:
         yield f"Of those that are done, {len(now.diverged)} diverged: they have no numbers, and are not made again."
     if now.spent:
-        yield (
-            f"{many(len(now.spent), 'run')} that only results tell of will be made again: runs that are left are "
-            "compared with them, from what both kept. Make such runs in one store, or merge the stores: where that "
-            "will be done, --to-merge."
-        )
+        yield _told_again(now)
     if not now.left:
         return
     left = repeated.left(now)
@@ -150,3 +146,16 @@ def told_standing(repeated: Reproduction | Several, now: Standing) -> Iterator[s
     lacking += [f"the looks inside {many(left.looks, 'model')}"] * bool(left.looks)
     without = f"; without {' and '.join(lacking)}, which nobody has timed yet" if lacking else ""
     yield f"About {duration(left.seconds)} are left{without} ({left.source})."
+
+
+def _told_again(now: Standing) -> str:
+    """Which runs that are done will be made again, why, and how one spares them."""
+    told, stored = now.spent & now.recorded, now.spent - now.recorded
+    again = f"{many(len(now.spent), 'run')} that {'is' if len(now.spent) == 1 else 'are'} done will be made again: "
+    why = []
+    if told:
+        why.append(f"of {len(told)} only results tell, while runs that are left are compared with what they kept")
+    if stored:
+        why.append(f"of {len(stored)} in the store the weights are gone, while models that are made again need them")
+    mend = "Make such runs in one store, or merge the stores: where that will be done, --to-merge."
+    return f"{again}{'; '.join(why)}. {mend}"

@@ -96,6 +96,7 @@ def table_files(comparison: Comparison) -> dict[str, str]:
 def _content(comparison: Comparison, data: Dataset | None) -> tuple[dict[str, Any], Files]:
     """Everything that the template shows, and the files of its figures."""
     files: Files = {}
+    several = any(len(panel.seeds) > 1 for panel in comparison.panels)
     with figures.styled():
         panels = [_panel_content(comparison, panel, files) for panel in comparison.panels]
         by_votes = picture(
@@ -103,7 +104,8 @@ def _content(comparison: Comparison, data: Dataset | None) -> tuple[dict[str, An
             "by-votes",
             figures.by_votes_figure(comparison),
             f"Scores of {listed(comparison.methods)} by the number of votes an item that they were trained on.",
-            "Means over seeds with 95 % intervals, by the number of votes that every training item was given.",
+            f"{'Means over seeds with 95 % intervals' if several else 'One seed'}, by the number of votes that every "
+            "training item was given.",
         )
         items = [
             {

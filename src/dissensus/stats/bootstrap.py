@@ -3,9 +3,10 @@ r"""Intervals for means, by resampling.
 The plain percentile bootstrap is too narrow for few seeds: it resamples with a variance that is :math:`(n-1)/n` of the
 right one and with the quantiles of a normal distribution. So the quantiles are taken further out, at
 :math:`\Phi(\sqrt{n/(n-1)}\; t_{n-1,\alpha/2})`, the *expanded percentile* interval (Hesterberg, 2015). A 95 %
-interval of normal differences then holds the truth in 94 % of cases with eight seeds and in 93 % with five; the plain
-one in 90 % and 84 %. Fewer are too few for any resampling: 76 % with three, and with two, where it can only be the span
-of them, 50 %. Their interval is Student's, :math:`\bar x \pm t_{n-1,\alpha/2}\; s/\sqrt n`.
+interval of normal differences then holds the truth in 92.2 % of cases with five seeds, 94.3 % with eight and 94.7 %
+with ten; the plain one in 83.8, 88.9 and 90.3 % (20,000 cases each, so ± 0.4). Fewer are too few for any resampling:
+with three or two it can only be the span of them, which is 75 and 50 %. Their interval is Student's,
+:math:`\bar x \pm t_{n-1,\alpha/2}\; s/\sqrt n`.
 """
 
 from __future__ import annotations

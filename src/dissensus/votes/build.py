@@ -65,10 +65,11 @@ def from_columns(
     if who is not None and who.min(initial=0) < 0 and (missing := (who < 0) & voted).any():
         _refuse_some_missing(missing, voted, place, without)
         who, who_ids = None, None  # a column in which nobody is named
-    codes, (who, repeated, again), item_ids = side_by_side(
+    people = [] if who_ids is None else who_ids.tolist()
+    codes, (who, repeated, again), (item_ids, odd_names) = side_by_side(
         lambda: codes.astype(code_dtype(len(names) if sets is None else len(sets)))[order],
         lambda: (None, 0, None) if who is None else _with_repeated(item, who[order]),
-        lambda: _ids("item", items.gather(grouped.first)),
+        lambda: _item_ids(items.gather(grouped.first), people),
     )
     if ordered and classes is None:
         _refuse_unknown_order(names)
@@ -87,7 +88,7 @@ def from_columns(
             *_repeated(repeated, again, item_ids, who_ids),
             *without_votes(per_item, item_ids),
             *odd,
-            *odd_ids(items.gather(grouped.first), [] if who_ids is None else who_ids.tolist()),
+            *odd_names,
         ),
     )
 
@@ -127,7 +128,7 @@ def _with_repeated(
     people = int(who.max(initial=0)) + 1
     pairs *= people
     pairs += who
-    pairs.sort()
+    pairs.sort(kind="stable")  # they are in the order of the items: 27 ms for three million, 164 without
     again = pairs[1:] == pairs[:-1]
     return who, int(again.sum()), divmod(int(pairs[again.argmax()]), people) if again.any() else None
 
@@ -351,6 +352,11 @@ def _id_column(what: str, column: pl.Series, place: Place) -> pl.Series:
     return column
 
 
+def _item_ids(different: pl.Series, people: list[str | int]) -> tuple[Ids, list[str]]:
+    """The ids of items, and what is odd about them or about those of annotators."""
+    return _ids("item", different), odd_ids(different, people)
+
+
 def _ids(what: str, values: pl.Series) -> Ids:
     if values.dtype != pl.String:
         try:
@@ -370,11 +376,11 @@ def _annotator_codes(column: pl.Series | None, place: Place) -> tuple[NDArray[np
     """Numbers for annotators, -1 where there is none."""
     if column is None:
         return None, None
-    column = without_blanks(column)
+    column = _without_nan(column)
     known = column.drop_nulls() if column.null_count() else column
     rows = np.flatnonzero(column.is_not_null().to_numpy()) if len(known) < len(column) else None
     known = _id_column("annotator", known, place if rows is None else lambda row: place(int(rows[row])))
-    codes, values = numbered(known)
+    codes, values = _numbered_without_blanks(known)
     if rows is not None:
         spread = np.full(len(column), -1, np.int32)
         spread[rows] = codes
@@ -414,11 +420,11 @@ def _class_codes(
     labels: pl.Series, classes: tuple[Class, ...] | None, place: Place, ignore: Sequence[str]
 ) -> tuple[NDArray[np.int32], tuple[Class, ...]]:
     """The class index of every label, -1 for none."""
-    labels = without_blanks(labels)
+    labels = _without_nan(labels)
     if not (labels.dtype.is_numeric() or labels.dtype in (pl.String, pl.Boolean, pl.Null)):
         row = int(labels.is_not_null().arg_max() or 0)
         raise InputError(f"{place(row)}: a label must be text or a number, but it is {labels[row]!r}.")
-    codes, values = numbered(labels)
+    codes, values = _numbered_without_blanks(labels)
     if classes is None:
         if not len(values):
             raise InputError("there are no votes, since no row has a label.")
@@ -445,12 +451,37 @@ def without_blanks(labels: pl.Series) -> pl.Series:
     >>> without_blanks(pl.Series(["yes", "", "  ", "no "])).to_list()
     ['yes', None, None, 'no ']
     """
-    labels = as_text(labels)
-    if labels.dtype == pl.String:
-        different = labels.unique()  # few, so that not all need be stripped
-        blank = different.filter(different.str.strip_chars() == "")
-        return labels.replace(blank, None) if len(blank) else labels
-    return labels.fill_nan(None) if labels.dtype.is_float() else labels
+    labels = _without_nan(labels)
+    if labels.dtype != pl.String:
+        return labels
+    # a space sorts below "!" or is no ASCII; to ask for that takes a fifth of the time of stripping all, or of unique()
+    perhaps = labels.filter((labels < "!") | (labels >= "\x80")).unique()
+    blank = perhaps.filter(_blank(perhaps))
+    return labels.replace(blank, None) if len(blank) else labels
+
+
+def _numbered_without_blanks(column: pl.Series) -> tuple[NDArray[np.int32], pl.Series]:
+    """As :func:`numbered`, and -1 for text that is empty or all spaces, too: among different values these are few.
+
+    >>> codes, values = _numbered_without_blanks(pl.Series(["b", " ", None, "a", "b"]))
+    >>> codes, values.to_list()
+    (array([ 0, -1, -1,  1,  0], dtype=int32), ['b', 'a'])
+    """
+    codes, values = numbered(column)
+    if values.dtype != pl.String or not (blank := _blank(values)).any():
+        return codes, values
+    number = np.where(blank, -1, np.cumsum(~blank) - 1)
+    return np.append(number, -1).astype(np.int32)[codes], values.filter(~blank)
+
+
+def _blank(texts: pl.Series) -> pl.Series:
+    return texts.str.strip_chars() == ""
+
+
+def _without_nan(column: pl.Series) -> pl.Series:
+    """Categories as text, and None for NaN."""
+    column = as_text(column)
+    return column.fill_nan(None) if column.dtype.is_float() else column
 
 
 def _as_whole(values: pl.Series) -> pl.Series:

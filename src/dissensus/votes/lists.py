@@ -9,18 +9,21 @@ import ast
 import json
 import re
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.base.words import listed, many
+from dissensus.votes import long
 from dissensus.votes.ask import ITEM, Ask, called, find, missing_column
 from dissensus.votes.build import as_column, from_columns, without_blanks
 from dissensus.votes.ignored import without
 from dissensus.votes.long import as_labels
-from dissensus.votes.numbers import whole_numbers
+from dissensus.votes.numbers import SAMPLE, whole_numbers
 from dissensus.votes.oddities import LIST_MARKS
 from dissensus.votes.source import Rows, Source, Table, TypedTable, without_blank_lines
 from dissensus.votes.table import Votes
@@ -37,11 +40,39 @@ _OTHER_BRACKETS = r"^\s*(\([^()]*\)|\{[^{}]*\})\s*$"  # a tuple or a set of Pyth
 
 def fits(source: Source, ask: Ask) -> bool:
     """Whether labels and annotators are both in lists. Of labels alone, a list may be one vote for several classes."""
-    if not isinstance(source, TypedTable):
+    if not isinstance(source, Table):
         return False
     label = called(source, LABELS) if ask.label is None else [ask.label]
     who = called(source, ANNOTATORS) if ask.annotator is None else [ask.annotator]
-    return bool(label and who) and {*label, *who} <= {*source.lists()}
+    if isinstance(source, TypedTable) and label and who and {*label, *who} <= {*source.lists()}:
+        return True
+    return any(_in_text(source, ask, *pair) for pair in product(label, who) if {*pair} <= {*source.columns})
+
+
+def _in_text(source: Table, ask: Ask, label: str, who: str) -> bool:
+    """Whether cells of text are lists, and most of them have as many labels as annotators.
+
+    Of a table that may be long a beginning is looked at, since it may hold votes by the million; there a label and a
+    name of two parts each ("Doe, Jane") are no such lists if an item has several rows.
+    """
+    item = called(source, ITEM) if ask.item is None else [ask.item]
+    at = [source.columns.index(name) for name in (label, who, *item) if name in source.columns]
+    may_be_long = long.fits(source, ask)
+    labels, people, *ids = source.beginning(at, SAMPLE) if may_be_long else source.cells(at)
+    if not {labels.dtype, people.dtype} <= {pl.String} or (may_be_long and any(i.is_duplicated().any() for i in ids)):
+        return False
+    for mark in LIST_MARKS if ask.separator is None else (ask.separator,):
+        one, other = (_entries(column, mark) for column in (labels, people))
+        several = (one > 1) | (other > 1)
+        if 2 * np.count_nonzero(several & (one == other)) > np.count_nonzero(several):
+            return True
+    return False
+
+
+def _entries(cells: pl.Series, mark: str) -> NDArray[np.uint32]:
+    """How many entries a list in text has, about: a mark inside of quotes counts, too."""
+    mark = "," if _written(cells) else mark
+    return (cells.str.count_matches(mark, literal=True) + 1).fill_null(0).to_numpy()
 
 
 def read(source: Source, ask: Ask) -> Votes:

@@ -10,7 +10,7 @@ from dissensus.base.errors import InputError
 from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, called, find, missing_column
 from dissensus.votes.build import from_columns, side_by_side, without_blanks
 from dissensus.votes.ignored import without
-from dissensus.votes.numbers import numbers_or_text, whole_numbers
+from dissensus.votes.numbers import SAMPLE, numbers_or_text, whole_numbers
 from dissensus.votes.oddities import odd_lists
 from dissensus.votes.source import Source, Table, without_blank_lines
 from dissensus.votes.table import Votes
@@ -66,9 +66,11 @@ def as_labels(labels: pl.Series, ask: Ask, typed: bool) -> pl.Series:
     text = ask.classes is not None and any(isinstance(name, str) for name in ask.classes)
     if not typed and (text or ask.separator is not None):
         labels = labels.cast(pl.String)  # whole numbers of a text file, as they were written
-    labels = without_blanks(labels)
     if ask.separator is None:
-        return labels if text else numbers_or_text(labels)
+        # most are seen to be text where they begin; blanks among text are left out once labels are numbered
+        beginning = numbers_or_text(without_blanks(labels.head(SAMPLE)))
+        return labels if text or beginning.dtype == pl.String else numbers_or_text(without_blanks(labels))
+    labels = without_blanks(labels)
     if labels.dtype != pl.String:
         raise InputError(f"separator={ask.separator!r} cuts labels of text, but these are of type {labels.dtype}.")
     cut = labels.str.split(ask.separator)

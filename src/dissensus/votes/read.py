@@ -27,7 +27,7 @@ from dissensus.votes import (
     toloka,
     wide,
 )
-from dissensus.votes.ask import Ask, refuse_given, refuse_padded
+from dissensus.votes.ask import ITEM, Ask, refuse_given, refuse_padded
 from dissensus.votes.ignored import kept
 from dissensus.votes.source import Arrays, Document, Folder, Source, Table, TextTable, TypedTable, open_source, table_of
 from dissensus.votes.table import Class, Votes, check_classes
@@ -113,7 +113,8 @@ def read_votes(
 
     Where a row is an item and a list in its column ``labels`` holds all votes, ``layout="lists"`` has to be said. A
     list ``annotators``, in the same order, may stand beside it. Text will do, too: cut at a comma, a semicolon, ``|``
-    or the ``separator``, or a list as JSON or Python write it.
+    or the ``separator``, or a list as JSON or Python write it. Where both columns look so, nothing is guessed: the
+    layout is asked for.
 
     >>> import polars as pl
     >>> read_votes(pl.DataFrame({"item": ["a", "a", "b"], "label": ["yes", "no", "no"]})).counts()
@@ -137,6 +138,8 @@ def read_votes(
     if anonymous:
         refuse_given(ask, ["annotator"], "annotators are left out")
     opened = open_source(source, delimiter)
+    _refuse_empty(opened)
+    _refuse_columns(opened, ask, layout)
     opened = _records_as_table(opened, ask, layout)
     if isinstance(opened, Table):
         refuse_padded(opened, ask)
@@ -153,6 +156,46 @@ def read_votes(
         if opened.name not in str(why):
             why.args = (f"{opened.name}: {why.args[0]}",)
         raise
+
+
+def _refuse_empty(source: Source) -> None:
+    content = source.content if isinstance(source, Document) else None
+    if content in ([], {}) or (isinstance(content, list) and all(entry in ([], {}) for entry in content)):
+        raise InputError(
+            f"{source.name} is an empty JSON document: there are no votes in it. An object a vote was expected, such "
+            'as {"item": "a", "annotator": "ann", "label": "yes"}.'
+        )
+    if isinstance(source, Table) and not source.columns:
+        raise InputError(
+            f"{source.name} has no columns, and so no votes in it. Rows with an item and a label were expected, and "
+            "with an annotator where they are known."
+        )
+
+
+def _refuse_columns(source: Source, ask: Ask, layout: str | None) -> None:
+    """An error for a table in JSON by its columns, as pandas writes it if records are not asked for."""
+    content = source.content if isinstance(source, Document) else None
+    if not isinstance(content, dict) or (layout in READERS and Document in READERS[layout].sources):
+        return
+    if any(one.export and one.fits(source, ask) for one in READERS.values()):
+        return  # Argilla's are written so, too
+    columns, names = [*content.values()], first([*content])
+    records = 'have it write records: to_dict("records"), or to_json(..., orient="records")'
+    if all(isinstance(column, list) and not any(isinstance(cell, dict) for cell in column) for column in columns):
+        raise InputError(
+            f"{source.name} is one JSON object of lists ({names}), but an object a row was expected. If pandas wrote "
+            f"it, {records}. If a list holds all votes on an item, write an object for each, such as "
+            '{"item": "a", "labels": ["yes", "no"]}, and the layout is "lists".'
+        )
+    rows = [[*column] for column in columns if isinstance(column, dict)]
+    usual = any(name.lower() in ITEM for name in content)
+    if usual and len(columns) > 1 and len(rows) == len(columns) and all(keys == rows[0] for keys in rows):
+        raise InputError(
+            f"{source.name} is one JSON object with an object for each of {names}, all with the same keys: columns, as "
+            f"pandas writes them, but an object a row was expected. If so, {records}. If it is {{item: {{annotator: "
+            "label}}, say so",
+            give=['layout="nested"'],
+        )
 
 
 def _records_as_table(source: Source, ask: Ask, layout: str | None) -> Source:
@@ -200,8 +243,6 @@ def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
         raise InputError(f"{source.name} can be read in two ways, as {told}; say which", give=["layout"])
     if isinstance(source, Folder):
         raise _unknown_folder(source)
-    if isinstance(source, Document) and source.content in ([], {}):
-        raise InputError(f"{source.name} is an empty JSON document: there are no votes in it.")
     if isinstance(source, Document):
         raise InputError(
             f"{source.name} is one JSON document of a shape that is not known here; write one object a line (JSON "

@@ -56,6 +56,10 @@ class Table(Source):
         """The columns at these positions."""
 
     @abstractmethod
+    def beginning(self, positions: Sequence[int], rows: int) -> list[pl.Series]:
+        """The first rows of these columns, as they are written: to look at, without reading all."""
+
+    @abstractmethod
     def place(self, row: int) -> str:
         """Where the row is, for messages."""
 
@@ -96,6 +100,15 @@ class TextTable(Table):
             raise InputError(f"{self.name} has a header ({', '.join(self.columns)}) but no rows.")
         if series[wanted[-1]].null_count():
             self._refuse_ragged()
+        return [series[position] for position in positions]
+
+    def beginning(self, positions: Sequence[int], rows: int) -> list[pl.Series]:
+        options: Any = {"separator": self.delimiter, "infer_schema": False, "n_rows": rows}
+        try:
+            frame = pl.read_csv(self.path, columns=sorted({*positions}), **options)
+        except pl.exceptions.PolarsError:
+            return self.cells(positions)  # which says what is wrong
+        series = dict(zip(sorted({*positions}), frame.get_columns(), strict=True))
         return [series[position] for position in positions]
 
     def _whole_numbers(self) -> list[pl.Series] | None:
@@ -186,6 +199,11 @@ class TypedTable(Table):
             if self.unit == "line" and column.dtype == pl.String:
                 self._refuse_mixed(column.name)
         return [frame[name].arr.to_list() if isinstance(frame[name].dtype, pl.Array) else frame[name] for name in names]
+
+    def beginning(self, positions: Sequence[int], rows: int) -> list[pl.Series]:
+        names = [self.columns[position] for position in positions]
+        frame = self.frame.select(list(dict.fromkeys(names))).head(rows).collect()
+        return [frame[name] for name in names]
 
     def lists(self) -> list[str]:
         """The columns that hold lists, of one length or of several."""
@@ -436,11 +454,11 @@ def _seen(files: Iterable[str]) -> tuple[str, ...]:
 
 
 def _open_json(path: Path) -> Source:
-    """JSON Lines if the first line is an object, else one document; an object of objects alone is a document, too."""
+    """JSON Lines if the first line is a row, else one document: an object of nothing but objects, or lists, is one."""
     _refuse_not_utf8(path)
     records = _records(path)
     first, second = next(records)[1], next(records, None)
-    if _fault(first) is None and (second is not None or not _holds_objects(json.loads(first))):
+    if _fault(first) is None and (second is not None or _is_row(json.loads(first))):
         return _open_json_lines(path)
     try:
         return Document(path.name, json.loads(path.read_text(encoding="utf-8-sig")))
@@ -459,8 +477,8 @@ def _open_json_lines(path: Path) -> TypedTable:
     return TypedTable(path.name, frame.lazy(), unit="line", path=path)
 
 
-def _holds_objects(record: dict[str, Any]) -> bool:
-    return bool(record) and all(isinstance(value, dict) for value in record.values())
+def _is_row(record: dict[str, Any]) -> bool:
+    return bool(record) and not any(all(isinstance(cell, kind) for cell in record.values()) for kind in (dict, list))
 
 
 def _fault(text: str) -> str | None:

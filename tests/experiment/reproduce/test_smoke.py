@@ -375,6 +375,10 @@ def test_runs_that_were_never_compared_are_made_again(
     waiting = {cell for cell in compared | controls if cell.seed == 0}  # for the other seed, and lines for those
     assert alone.spent == waiting
     assert not alone.again
+    soft = Cell("published", "soft", "all", 1, 0)  # in the store, without its weights
+    shutil.copytree(repeated.store.path / plans[soft].name, tmp_path / "some" / plans[soft].name)
+    some = replace(here, store=RunStore(tmp_path / "some"), before=seeds[0]).standing(plans)
+    assert soft in some.spent - some.recorded
     assert replace(here, before=evidence).standing(plans).left == []
     assert replace(here, store=repeated.store).standing(plans).left == []  # both are here, and can be compared
 

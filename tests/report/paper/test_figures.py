@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.collections import FillBetweenPolyCollection
 
 from dissensus.experiment.papers import Cell
 from dissensus.experiment.papers.evidence import Evidence
@@ -145,3 +146,38 @@ def test_no_legend_is_wider_than_its_figure(basins, make, protocols):
                     box = legend.get_window_extent()
                     assert box.x0 >= 0, place
                     assert box.x1 <= one.figure.bbox.width, place
+
+
+def bands(figure):
+    """Of every line over seeds, whether it has a band."""
+    filled = [one for ax in figure.axes for one in ax.collections if isinstance(one, FillBetweenPolyCollection)]
+    return [any(np.isfinite(path.vertices).all() for path in one.get_paths()) for one in filled]
+
+
+def bars(figure):
+    return [line for ax in figure.axes for line in ax.lines if line.get_solid_capstyle() == "round"]
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_captions_promise_intervals_where_they_are_drawn(basins, make, seeds):
+    evidence = make([cell for cell in basins.cells() if cell.seed < seeds])
+    with styled():
+        drawn = {place: one for place, draw in FIGURES.items() if (one := draw(evidence, basins))}
+    assert len(drawn) == (10 if seeds == 1 else 12)  # one seed makes no pair
+    for place, one in drawn.items():
+        of_lines = bands(one.figure)
+        assert len(set(of_lines)) < 2
+        shown = any(of_lines) if of_lines and place != "figure11" else bool(bars(one.figure))
+        assert ("95 % intervals" in one.caption) == shown, place
+        partly = place == "figure11" and seeds == 2  # heights have an interval, lines have none
+        assert ("from three seeds on" in one.caption) == partly, place
+
+
+def test_captions_say_from_how_many_seeds_on_there_are_intervals(basins, make):
+    lines = make([cell for cell in basins.cells() if cell.seed < (2 if cell.method == "soft" else 3)])
+    means = make([cell for cell in basins.cells() if cell.seed < (1 if cell.method == "soft" else 2)])
+    with styled():
+        of_lines, of_means = FIGURES["figure3"](lines, basins), FIGURES["figure10"](means, basins)
+    assert {True, False} == set(bands(of_lines.figure))
+    assert of_lines.caption.startswith("Means over seeds, with 95 % intervals from three seeds on; all votes")
+    assert "Means over seeds, with 95 % intervals from two seeds on; a dot a seed" in of_means.caption

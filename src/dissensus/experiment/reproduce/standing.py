@@ -31,7 +31,7 @@ class Standing:
     done: frozenset[Cell]
     again: Mapping[Cell, str]  # runs that are there, but must be made again, and why
     recorded: frozenset[Cell] = frozenset()  # of those that are done, those that results tell of and the store does not
-    spent: frozenset[Cell] = frozenset()  # of those, what has to be made again for runs that are left, since it is gone
+    spent: frozenset[Cell] = frozenset()  # of those that are done, what is made again once runs that are left are there
     diverged: frozenset[Cell] = frozenset()  # of those that are done, those that ended without a model
 
     @property

@@ -26,6 +26,7 @@ BLACK = MethodLook(INK, "o")
 ACROSS = 3  # panels
 ENTRY = 1.45  # inches that an entry of a legend may take
 BESIDE = -0.22  # where a published number stands, left of ours
+BANDED = 3  # seeds, from which on a line has a band
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,10 @@ class Band:
     high: NDArray[np.float64]
     seeds: int
 
+    @property
+    def has_interval(self) -> bool:
+        return self.seeds >= BANDED
+
 
 def band(lines: Iterable[tuple[Any, Any]]) -> Band | None:
     r"""The mean of lines (x, y) of several seeds with the t-interval :math:`\bar y \pm t\, s / \sqrt n`.
@@ -80,7 +85,7 @@ def band(lines: Iterable[tuple[Any, Any]]) -> Band | None:
         told = [(grid, np.interp(grid, x, y)) for x, y in told]
     xs, ys = np.array([x for x, _ in told]), np.array([y for _, y in told])
     n = len(ys)
-    half = stdtrit(n - 1, 0.975) * ys.std(0, ddof=1) / np.sqrt(n) if n > 2 else np.full(ys.shape[1], np.nan)
+    half = stdtrit(n - 1, 0.975) * ys.std(0, ddof=1) / np.sqrt(n) if n >= BANDED else np.full(ys.shape[1], np.nan)
     return Band(xs.mean(0), ys.mean(0), ys.mean(0) - half, ys.mean(0) + half, n)
 
 
@@ -121,7 +126,7 @@ def draw_mean(
     if seeds:
         spread = 0.10 * np.sin(2.4 * np.arange(len(values)))  # so that dots of one height stand beside each other
         ax.scatter(x + spread, values, s=9, color=look.colour, alpha=0.35, lw=0, zorder=2)
-    if np.isfinite(interval.low):
+    if found.has_interval:
         ax.plot([x, x], [interval.low, interval.high], color=look.colour, lw=2.2, solid_capstyle="round", zorder=4)
     inside, edge, width = ("white", look.colour, 1.5) if hollow else (look.colour, "white", 0.8)
     ax.plot(x, interval.mean, ls="", marker=look.marker, ms=6.5, mfc=inside, mec=edge, mew=width, zorder=5, label=label)
@@ -151,12 +156,31 @@ def legend(figure: Figure, *, published: bool = False) -> None:
         figure.legend(list(told.values()), list(told), loc="outside upper center", ncols=min(len(told), wide))
 
 
+def with_intervals(found: Iterable[Band | BySeed]) -> str:
+    """What follows "means over seeds" in a caption: intervals are promised as far as they are drawn.
+
+    >>> one, two, three = (band([([0, 1], [1, 3])] * seeds) for seeds in (1, 2, 3))
+    >>> with_intervals([three, three]), with_intervals([two, three]), with_intervals([one, two])
+    (' with 95 % intervals', ', with 95 % intervals from three seeds on', ', too few for intervals')
+    """
+    drawn: dict[bool, list[Band | BySeed]] = {True: [], False: []}
+    for one in found:
+        if isinstance(one, Band) or one:
+            drawn[one.has_interval].append(one)
+    if not drawn[True]:
+        return ", too few for intervals"
+    if not drawn[False]:
+        return " with 95 % intervals"
+    of_two = not any(isinstance(one, Band) or one.of_pairs for one in drawn[False])
+    return f", with 95 % intervals from {'two' if of_two else 'three'} seeds on"
+
+
 def told_mean(found: BySeed, digits: int = 3) -> str:
     """A mean with its interval in words: "0.505 (0.490 to 0.520)"."""
     interval = found.interval
     if interval is None:
         return "not measured"
-    if not np.isfinite(interval.low):
+    if not found.has_interval:
         return number(interval.mean, digits)
     return f"{number(interval.mean, digits)} ({number(interval.low, digits)} to {number(interval.high, digits)})"
 

@@ -27,6 +27,7 @@ from dissensus.report.paper.drawing import (
     legend,
     of_curves,
     told_mean,
+    with_intervals,
     zero,
 )
 from dissensus.report.paper.grid import title_of
@@ -90,9 +91,9 @@ def sweep(evidence: Evidence, paper: Paper) -> Drawn | None:
         figure,
         f"Soft NLL, accuracy and entropy correlation of {listed(SWEEP)} by the number of votes an item. "
         f"Soft NLL under the published protocol, {'; '.join(gains)}.",
-        "Means over seeds with 95 % intervals. The published protocol draws votes anew for each number of votes, so "
-        "its lines carry that noise; the audited one takes nested subsamples of real votes. Human ceiling: what half "
-        "of the annotators reach with the other half.",
+        f"Means over seeds{with_intervals(found.values())}. The published protocol draws votes anew for each number of "
+        "votes, so its lines carry that noise; the audited one takes nested subsamples of real votes. Human ceiling: "
+        "what half of the annotators reach with the other half.",
     )
 
 
@@ -150,9 +151,9 @@ def _gain_figure(evidence: Evidence, name: str, part: str, words: str, protocol:
         f"Improvement over soft labels by the {words} of the sparse target, {items}, from the nearest bin to the "
         f"farthest: {'; '.join(ends)} ({rows[0]} items).".replace("-0.", "−0."),
         f"At most ten bins of equal mass by the {words} between the few votes and all votes, {items}; those at one "
-        "distance, such as all that few votes tell exactly, stay in one bin. Means over seeds with 95 % intervals. "
-        "Above 0 the hard delivery is better than soft labels. The distance is nearly the annotators' entropy: "
-        "what is left of the relation given entropy stands in the table below.",
+        "distance, such as all that few votes tell exactly, stay in one bin. Means over seeds"
+        f"{with_intervals(found.values())}. Above 0 the hard delivery is better than soft labels. The distance is "
+        "nearly the annotators' entropy: what is left of the relation given entropy stands in the table below.",
     )
 
 
@@ -203,8 +204,8 @@ def reliability(evidence: Evidence, paper: Paper) -> Drawn | None:
     return Drawn(
         figure,
         f"Smooth reliability diagrams with all votes. Smooth ECE: {'; '.join(said)}.",
-        "Means over seeds with 95 % intervals, all votes, best epoch. Below the diagonal a method is too sure. "
-        f"Smooth ECE: {'; '.join(said)}.",
+        f"Means over seeds{with_intervals(one for lines in shown.values() for one in lines.values())}; all votes, best "
+        f"epoch. Below the diagonal a method is too sure. Smooth ECE: {'; '.join(said)}.",
     )
 
 
@@ -233,7 +234,7 @@ def resampling(evidence: Evidence, paper: Paper) -> Drawn | None:
     return Drawn(
         figure,
         f"Soft NLL of SLS when a drawn label is held for several epochs: {said}.",
-        "Every line is a seed; marks and bars: mean and 95 % interval.",
+        f"Every line is a seed; marks: means over them{with_intervals([*found.values(), *last.values()])}.",
     )
 
 
@@ -264,8 +265,8 @@ def gradient_variance(evidence: Evidence, paper: Paper, protocol: str = "publish
         figure,
         f"Gradient variance by annotator entropy. Spearman: {said}{_also(told)}.",
         "Variance of the last layer's gradient over drawn labels, exact from Proposition 1; evaluation items in bins "
-        "of annotator entropy, means over seeds with 95 % intervals. Much of it holds by construction, whatever the "
-        "model: the partial correlation stands in the table below.",
+        f"of annotator entropy, means over seeds{with_intervals(found.values())}. Much of it holds by construction, "
+        "whatever the model: the partial correlation stands in the table below.",
     )
 
 
@@ -308,8 +309,9 @@ def dynamics(evidence: Evidence, paper: Paper, protocol: str = "published") -> D
     return Drawn(
         figure,
         f"Learning curves of SLS and soft labels. Epochs that SLS is earlier at {'; at '.join(said)}.",
-        "Left: mean over seeds with a 95 % interval; the mark is the lowest point of the mean. Right: a dot a seed, "
-        "soft minus SLS. 95 % of its best: the first epoch that is 95 % of the way from the first to the best one.",
+        f"Left: means over seeds{with_intervals(found.values())}; the mark is the lowest point of the mean. Right: a "
+        "dot a seed, soft minus SLS. 95 % of its best: the first epoch that is 95 % of the way from the first to the "
+        "best one.",
     )
 
 
@@ -349,12 +351,14 @@ def _agreement(evidence: Evidence, paper: Paper, place: str, panels: Mapping[str
                 said.append(f"{title}, {method} {told_mean(found[title][method])}{_also(told)}")
         ax.set_title(title)
     axes[0].set_ylabel("between models of two seeds")
+    means = [one for panel in found.values() for one in panel.values()]
+    by_jackknife = any(one.has_interval for one in means)
     legend(figure, published=any(sought.protocol == "published" for sought in panels.values()))
     return Drawn(
         figure,
         f"{words}: {'; '.join(said)}.",
-        f"{words}, on the items that neither was trained on. A dot a pair of seeds; mark and bar: mean and 95 % "
-        "interval by the jackknife over seeds, since pairs share seeds.",
+        f"{words}, on the items that neither was trained on. A dot a pair of seeds; marks: means over all pairs"
+        f"{with_intervals(means)}{', by the jackknife over seeds: pairs share them' if by_jackknife else ''}.",
     )
 
 
@@ -385,9 +389,9 @@ def brier(evidence: Evidence, paper: Paper, protocol: str = "published") -> Draw
     return Drawn(
         figure,
         f"Parts of the Brier score, all votes: {'; '.join(said)}.",
-        "Brier score = reliability − resolution + uncertainty; the last is the same for all methods. Means over seeds "
-        "with 95 % intervals, a dot a seed; all votes, best epoch. Shuffled SLS, at chance, is left out. The paper "
-        "prints no numbers.",
+        "Brier score = reliability − resolution + uncertainty; the last is the same for all methods. Means over seeds"
+        f"{with_intervals(one for of in found.values() for one in of.values())}; a dot a seed; all votes, best epoch. "
+        "Shuffled SLS, at chance, is left out. The paper prints no numbers.",
     )
 
 
@@ -434,9 +438,9 @@ def barrier(evidence: Evidence, paper: Paper) -> Drawn | None:
     return Drawn(
         figure,
         f"Loss on the straight line between two models. Height of the barrier: {'; '.join(said)}{_also(told)}.",
-        "Means over seeds with 95 % intervals. Dashed: the controls, the same method again from the same split and "
-        "initial weights, with another batch order and other labels. Only what is above them speaks for different "
-        "basins.",
+        f"Means over seeds{with_intervals([*lines.values(), *heights.values()])}. Dashed: the controls, the same "
+        "method again from the same split and initial weights, with another batch order and other labels. Only what is "
+        "above them speaks for different basins.",
     )
 
 

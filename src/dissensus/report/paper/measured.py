@@ -92,6 +92,10 @@ class BySeed:
         return over_pairs(self.values).interval() if self.of_pairs else _over_seeds(tuple(self.values.values()))
 
     @property
+    def has_interval(self) -> bool:
+        return self.interval is not None and bool(np.isfinite(self.interval.low))
+
+    @property
     def sd(self) -> float:
         """Over seeds; of pairs, over the pairs."""
         return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else np.nan

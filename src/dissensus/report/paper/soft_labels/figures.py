@@ -8,7 +8,17 @@ import numpy as np
 
 from dissensus.base.words import listed
 from dissensus.report.figures import FAINT, sheet
-from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, draw_mean, grid, legend, panels
+from dissensus.report.paper.drawing import (
+    LOOKS,
+    Drawn,
+    band,
+    draw_band,
+    draw_mean,
+    grid,
+    legend,
+    panels,
+    with_intervals,
+)
 from dissensus.report.paper.grid import title_of
 from dissensus.report.paper.measured import Sought, measured
 
@@ -28,12 +38,14 @@ def learning_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
         return None
     figure, axes = panels(len(shown))
     ends = []
+    bands = []
     for ax, protocol in zip(axes, shown, strict=True):
         for method in ARMS:
             histories = evidence.history(protocol=protocol, method=method).values()
             found = band((told["epoch"], told["soft_nll"]) for told in histories)
             if found is not None:
                 draw_band(ax, found, LOOKS[method], method)
+                bands.append(found)
                 ax.plot(found.x[found.mean.argmin()], found.mean.min(), ls="", marker="o", color=LOOKS[method].colour)
                 if method != "label-smoothing":
                     ends.append(f"{protocol} {method}: lowest {found.mean.min():.3f}, last {found.mean[-1]:.3f}")
@@ -45,7 +57,8 @@ def learning_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
     return Drawn(
         figure,
         f"Soft NLL of the evaluation items by epoch, for {listed(list(ARMS))}. {'; '.join(ends)}.",
-        "Means over seeds with 95 % intervals; a dot where the mean is lowest. Nothing is selected by these curves.",
+        f"Means over seeds{with_intervals(bands)}; a dot where the mean is lowest. Nothing is selected by these "
+        "curves.",
     )
 
 
@@ -95,7 +108,7 @@ def votes_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
         figure,
         f"{listed([title_of(metric) for metric in METRICS])} of {listed(list(SWEPT))} by the number of votes an item. "
         f"{'; '.join(by_votes)}.",
-        "Means over seeds with 95 % intervals; evaluation is always by all hundred votes. Dotted: the class shares, "
-        "said of every item. With one vote an item all three deliver the same labels. Which of these models have "
-        "learned too little for a verdict is in the table below.",
+        f"Means over seeds{with_intervals(found.values())}; evaluation is always by all hundred votes. Dotted: the "
+        "class shares, said of every item. With one vote an item all three deliver the same labels. Which of these "
+        "models have learned too little for a verdict is in the table below.",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, grid, legend, panels
+from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, grid, legend, panels, with_intervals
 from dissensus.report.paper.grid import Grid, Line, title_of
 from dissensus.report.tables import Box, number
 
@@ -88,6 +88,7 @@ def coverage_curves(studied: Studied) -> Drawn | None:
         return None
     figure, axes = panels(len(shown))
     said = []
+    bands = []
     for ax, place in zip(axes, shown, strict=True):
         here = [row for row in rows if (row.data, row.condition) == place]
         halves = {}
@@ -95,6 +96,7 @@ def coverage_curves(studied: Studied) -> Drawn | None:
             found = band(_curve(row) for row in here if row.method == method)
             if found is not None:
                 draw_band(ax, found, LOOKS[method], method)
+                bands.append(found)
                 halves[method] = float(np.interp(0.5, found.x, found.mean))
         if len(halves) == len(ARMS):
             said.append(
@@ -109,8 +111,8 @@ def coverage_curves(studied: Studied) -> Drawn | None:
         figure,
         "Share of the answers that a person, asked at random, contradicts, by the share of the items that a model "
         f"answers, the surest first. At half of the items: {'; '.join(said)}.",
-        "The model answers what it is surest of first; the rest is left to people. Means over seeds with 95 % "
-        "intervals, at the best epoch, without a temperature.",
+        "The model answers what it is surest of first; the rest is left to people. Means over seeds"
+        f"{with_intervals(bands)}; best epoch, without a temperature.",
     )
 
 
