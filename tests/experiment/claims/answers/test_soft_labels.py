@@ -122,13 +122,13 @@ def test_short_answers_are_short() -> None:
 def test_the_votes_to_pay_for_come_first_and_the_margins_after_them() -> None:
     votes = told_of(world())["votes"]
     paid = f"Pay for 10 votes, as far as {listed(SWEPT)} can tell: up to a hundred make no noticeably better model."
-    assert votes.startswith(f"{paid} Measured with soft labels; enough to come within ")
+    assert votes.startswith(f"{paid} On {listed(SWEPT)}, measured with soft labels: enough to come within ")
     assert "0.02 of accuracy (1 vote) and 0.05 of EntCorr (5 votes) of what all votes reach, which is KL 0.2" in votes
     assert "Not counted" not in votes
     assert "weak" not in votes
     little = told_of(world(changed(majority_class=lambda share, cell: 0.69)))["votes"]
     assert little.startswith("On weak evidence, pay for 10 votes, as far as ")
-    assert f"noticeably better model. But {SWEPT[0]} has hardly learned its task, with majority labels 1." in little
+    assert f"noticeably better model. But {listed(SWEPT)} have hardly learned their task, with majority la" in little
     assert "points of accuracy ahead of the most frequent class (S1 to S5 ask for 5)" in little
     assert "); perhaps they cannot use more." in little
     lost = told_of(world(changed(kl=lambda kl, cell: kl + 0.3 * (cell.protocol == ALONE))))
@@ -307,7 +307,12 @@ def test_few_votes_of_which_seeds_are_missing_are_not_told_as_a_verdict() -> Non
 
 def test_numbers_of_models_that_have_learned_too_little_stand_apart() -> None:
     told = told_of(world(changed(kl=lambda kl, cell: kl + 0.3)))["hard"]
-    assert "By the numbers alone, since the models have learned too little for a verdict, it helps" in told
+    assert (
+        "By the numbers alone, since soft labels are hardly better than the shares of the classes by then, or" in told
+    )
+    short = short_of(world(changed(kl=lambda kl, cell: kl + 0.3)))["hard"]
+    assert f"by the numbers, on {len(SWEPT)} of {len(SWEPT)} sets and models with 2, 5, 10, 25 and 50 votes" in short
+    assert "; with a temperature in both arms in " in short
     for name in SWEPT:
         assert f"on {name} with 2, 5, 10, 25 and 50 votes (by 0.0" in told
     assert "it helps at the last epoch, where none is chosen," not in told

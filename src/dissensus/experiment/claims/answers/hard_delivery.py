@@ -22,6 +22,7 @@ def hard_delivery(ledger: Ledger) -> Answer:
     if not told:
         return Answer(question, "Not known yet: nothing was run.")
     short = [_at_an_epoch(ledger, checkpoint) for checkpoint in ("best", "last")]
+    short.append(_numbers_in_short(ledger))
     if early := [row.protocol for row in _judged_few(ledger, early=True)]:
         short.append(f"With few votes on {listed(list(dict.fromkeys(early)))} it is not known yet.")
     return Answer(question, " ".join(filter(None, short)), tuple(told))
@@ -95,12 +96,18 @@ def _few(ledger: Ledger) -> Iterator[str]:
 
 def _left(row: Row, helps: Sequence[Measured]) -> str:
     """Whether what is gained is more than sharpness, and how much of it."""
-    kept = [cell for cell in _tempered(row) if cell.cell in {one.cell for one in helps} and cell.verdict == SUPPORTED]
+    kept = _kept(row, helps)
     if len(kept) == len(helps):
         return f", with a temperature in both arms too{_by(kept)}"
     if kept:
         return f", but with a temperature in both arms in {len(kept)} of {len(helps)} comparisons only{_by(kept)}"
     return NO_TEMPERATURE
+
+
+def _kept(row: Row, helps: Sequence[Measured]) -> list[Measured]:
+    """Of these cells, those that are still so with a temperature."""
+    names = {one.cell for one in helps}
+    return [cell for cell in _tempered(row) if cell.cell in names and cell.verdict == SUPPORTED]
 
 
 def _lost(row: Row, helps: Sequence[Measured] = ()) -> str:
@@ -138,18 +145,40 @@ def _model(row: Row) -> str:
     return row.view.removeprefix("mean-").removesuffix("-last")
 
 
+def _by_numbers(ledger: Ledger) -> list[tuple[Row, list[Measured]]]:
+    """At the last epoch, where the numbers say that it helps, but soft labels are too bad by then for a verdict."""
+    rows = [row for row in rows_of(ledger, "A4", "last") if row.barred and by_numbers(row) == SUPPORTED]
+    return [(row, cells) for row in rows if (cells := _cells(row, SUPPORTED))]
+
+
+BARRED = "hardly better than the shares of the classes by then, or worse"
+
+
+def _numbers_in_short(ledger: Ledger) -> str:
+    """On how many, with how many votes, by how much, and how often with a temperature, too."""
+    if not (told := _by_numbers(ledger)):
+        return ""
+    cells = [cell for _, of_row in told for cell in of_row]
+    kept = sum(len(_kept(row, of_row)) for row, of_row in told)
+    return (
+        f"Where soft labels are {BARRED}, so that nothing is judged, it helps by the numbers, on "
+        f"{len(told)} of {len(rows_of(ledger, 'A4', 'last'))} sets and models with {_which(_in_order(cells))} votes"
+        f"{_by(cells)}; {TEMPERED} in both arms in {kept} of {len(cells)} comparisons."
+    )
+
+
+def _in_order(cells: Sequence[Measured]) -> list[Measured]:
+    return sorted(cells, key=lambda cell: int(cell.cell.partition(" ")[0]))
+
+
 def _too_little(ledger: Ledger) -> Iterator[str]:
-    """What the numbers say at the last epoch of models that have learned too little for a verdict."""
+    """The same, one by one."""
     told = [
         f"on {row.protocol} with {_which(cells)} votes{_by(cells)}{_left(row, cells)}"
-        for row in rows_of(ledger, "A4", "last")
-        if row.barred and by_numbers(row) == SUPPORTED and (cells := _cells(row, SUPPORTED))
+        for row, cells in _by_numbers(ledger)
     ]
     if told:
-        yield (
-            "By the numbers alone, since the models have learned too little for a verdict, it helps at the last "
-            f"epoch {'; '.join(told)}."
-        )
+        yield (f"By the numbers alone, since soft labels are {BARRED}, it helps at the last epoch {'; '.join(told)}.")
 
 
 def _images(ledger: Ledger) -> Iterator[str]:

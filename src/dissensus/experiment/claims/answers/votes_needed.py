@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dissensus.base.words import listed
 from dissensus.experiment.claims.answers.answer import Answer
@@ -34,7 +34,44 @@ def votes_needed(evidence: Evidence, method: str = "soft") -> Answer:
             told.append(_of_a_model(evidence, method, found, sets, without))
     if not told:
         return Answer(QUESTION, "How many are enough is not known yet: not all of these runs were made.")
-    return Answer(QUESTION, " ".join(one.short for one in told), tuple(more for one in told for more in one.more))
+    return Answer(QUESTION, _in_short(told), tuple(more for one in told for more in one.more))
+
+
+@dataclass(frozen=True)
+class _Witness:
+    """What a model says, on the data sets on which it has learned something."""
+
+    votes: int | str | None
+    sets: Sequence[str]
+    weak: Mapping[str, float]  # of these sets, by how many points of accuracy it is ahead where that is little
+    more: Sequence[str]
+
+    @property
+    def pay(self) -> str:
+        return "On weak evidence, pay" if len(self.weak) == len(self.sets) else "Pay"
+
+    @property
+    def buys(self) -> str:
+        enough = "up to a hundred make no noticeably better model"
+        return "with fewer, models are worse" if self.votes == "all" else enough
+
+
+def _in_short(told: Sequence[_Witness]) -> str:
+    """Models that say it alike share a sentence, and those that are weak witnesses a doubt."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for one in told:
+        paid = f"for {_votes(one.votes)}, as far as {listed(one.sets)} can tell"
+        alike.setdefault((one.pay, one.buys), []).append(paid)
+    short = [f"{pay} {', and '.join(paid)}: {buys}." for (pay, buys), paid in alike.items()]
+    if weak := {name: ahead for one in told for name, ahead in one.weak.items()}:
+        have, their, they = ("has", "its", "it") if len(weak) == 1 else ("have", "their", "they")
+        points = listed([f"{100 * ahead:.1f}" for ahead in weak.values()])
+        short.append(
+            f"But {listed(list(weak))} {have} hardly learned {their} task, with majority labels {points} points of "
+            f"accuracy ahead of the most frequent class (S1 to S5 ask for {100 * _asked():g}); perhaps {they} cannot "
+            "use more."
+        )
+    return " ".join(short)
 
 
 def enough_by_set(evidence: Evidence) -> list[tuple[str, str, list[Enough]]]:
@@ -97,7 +134,7 @@ def _learned(evidence: Evidence, protocol: str) -> bool:
 
 def _of_a_model(
     evidence: Evidence, method: str, found: Sequence[Enough], sets: Sequence[str], without: Sequence[str]
-) -> Answer:
+) -> _Witness:
     """A metric is left out where its margin is more than half of all that the model reaches.
 
     There any number of votes would be enough, as more cannot help.
@@ -106,15 +143,12 @@ def _of_a_model(
     poor = [one for one in found if METRICS[one.metric].higher_is_better and levels[one.metric] < 2 * one.margin]
     told = [one for one in found if one not in poor]
     most = max((one.votes for one in told), key=lambda votes: float("inf") if votes == "all" else float(votes or 0))
-    buys = "with fewer, models are worse" if most == "all" else "up to a hundred make no noticeably better model"
     weak = _weak(evidence, sets)
-    they = "it" if len(weak) == 1 else "they"
-    but = f" But {listed(weak)}; perhaps {they} cannot use more." if weak else ""
     margins = [f"{one.margin:g} of {metric_title(one.metric)} ({_votes(one.votes)})" for one in told]
     reached = [f"{metric_title(one.metric)} {levels[one.metric]:.3f}" for one in told]
     more = [
-        f"Measured with {method} labels; enough to come within {listed(margins)} of what all votes reach, which is "
-        f"{', '.join(reached)}."
+        f"On {listed(sets)}, measured with {method} labels: enough to come within {listed(margins)} of what all votes "
+        f"reach, which is {', '.join(reached)}."
     ]
     if not weak:
         more.append("Where that is poor, few votes are enough because more cannot help.")
@@ -125,21 +159,21 @@ def _of_a_model(
     ]
     if without:
         more.append(f"Not counted: {', '.join(without)}, where soft labels hardly beat the shares of the classes.")
-    pay = "On weak evidence, pay for" if len(weak) == len(sets) else "Pay for"
-    return Answer(QUESTION, f"{pay} {_votes(most)}, as far as {listed(sets)} can tell: {buys}.{but}", tuple(more))
+    return _Witness(most, sets, weak, more)
 
 
-def _weak(evidence: Evidence, protocols: Sequence[str]) -> list[str]:
-    """Of those that have learned too little for claims on the hard arm: how little."""
+def _weak(evidence: Evidence, protocols: Sequence[str]) -> dict[str, float]:
+    """Of those that have learned too little for claims on the hard arm: how far it is ahead."""
     guard = read_claims("soft-labels")["S1"].guard
     assert guard is not None
     leads = {name: lead(guard, name, "best", evidence) for name in protocols}
-    return [
-        f"{name} has hardly learned its task, with majority labels {100 * ahead:.1f} points of accuracy ahead of the "
-        f"most frequent class (S1 to S5 ask for {100 * guard.by:g})"
-        for name, ahead in leads.items()
-        if ahead is not None and ahead < guard.by
-    ]
+    return {name: ahead for name, ahead in leads.items() if ahead is not None and ahead < guard.by}
+
+
+def _asked() -> float:
+    guard = read_claims("soft-labels")["S1"].guard
+    assert guard is not None
+    return guard.by
 
 
 def _level(evidence: Evidence, metric: str, protocols: Sequence[str], method: str) -> float:
