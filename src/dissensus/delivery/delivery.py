@@ -27,7 +27,7 @@ class Delivery(ABC):
     in any order, in any process, gives the same.
 
     ``source`` is votes, or an (items, classes) array of probabilities. With ``hold`` a label stays for so many epochs
-    before the next one takes its place.
+    before the next one takes its place; a schedule of epochs is asked for the first of these, ``turn(epoch) * hold``.
     """
 
     name: ClassVar[str]
