@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dissensus.delivery.code import code_of
 from dissensus.delivery.delivery import Delivery
 from dissensus.delivery.deterministic_control import DeterministicControl
 from dissensus.delivery.label_smoothing import LabelSmoothing
@@ -60,5 +61,6 @@ __all__ = [
     "ShuffledSLS",
     "Soft",
     "StochasticLabelSampling",
+    "code_of",
     "is_hard",
 ]
