@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import dissensus
+from dissensus.delivery import DELIVERIES, METHODS, PUBLISHED, code_of
 
 PACKAGES = ("numpy", "scipy", "torch", "pydantic")
 WHERE_USED = ("transformers", "tokenizers")
@@ -35,6 +36,15 @@ def about(seconds: float, device: str, source: Mapping[str, Any] | None) -> dict
         "seconds": round(seconds, 3),
         "source": dict(source or {}),
     }
+
+
+def own_method(method: str) -> dict[str, str | None] | None:
+    """What a method of one's own is made of; None for those of a release, whose versions say what they mean."""
+    if method in PUBLISHED:
+        return None
+    chosen = METHODS[method]
+    code = None if chosen.delivery in PUBLISHED else code_of(DELIVERIES[chosen.delivery])
+    return {"delivery": chosen.delivery, "code": code, "recipe": str(chosen.recipe)}
 
 
 @cache
