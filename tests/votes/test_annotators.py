@@ -14,8 +14,8 @@ from dissensus.votes import Votes, by_annotator, krippendorff_alpha
 @st.composite
 def said(draw):
     """Rows of item, annotator, class; some annotators vote again on an item, and some items have one vote."""
-    row = st.tuples(st.integers(0, 5), st.sampled_from("abcde"), st.integers(0, 3))
-    rows = draw(st.lists(row, min_size=1, max_size=30))
+    row = st.tuples(st.integers(0, 3), st.sampled_from("abcde"), st.integers(0, 3))
+    rows = draw(st.lists(row, min_size=1, max_size=40))
     items, people, codes = zip(*rows, strict=True)
     return Votes.from_records(
         items=items, annotators=people, labels=codes, classes=range(4), ordered=draw(st.booleans())

@@ -17,6 +17,7 @@ A file a command, and beside them what they share:
 ``board``    their progress: a live table, or lines
 ``telling``  results on standard output, stages and notes on standard error
 ``tables``   tables in a terminal
+``odd``      the table of annotators in ``votes``, the odd ones first
 ============ ===================================================================
 
 ``dissensus --help`` takes a quarter of a second: whatever is heavy is imported by the command that needs it, inside its

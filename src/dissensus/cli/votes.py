@@ -15,6 +15,7 @@ from rich.markup import escape
 from dissensus.base.words import many
 from dissensus.cli import options
 from dissensus.cli.given import comma_separated, refuse_place
+from dissensus.cli.odd import show_annotators
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import out, print_json, tell_notes
 
@@ -141,6 +142,7 @@ def _show_votes(name: str, told: Summary) -> None:
             for one in told.most_divided
         ]
         show_table("Most divided items", ["item", "entropy", "votes"], divided)
+    show_annotators(told.by_annotator)
     if told.nearness:
         _show_nearness(told)
 
