@@ -81,3 +81,22 @@ def test_what_removing_people_did_is_what_was_measured():
     sizes = re.findall(r"\(\+(0\.\d+) ", study)
     assert f"by a KL of {sizes[0]}, {sizes[1]} and {sizes[2]}:" in NOT_WRONG
     assert len(sizes) == 3
+
+
+def test_who_is_odd_can_be_left_out(run, crowd):
+    before = json.loads(run("votes", crowd, "--json")[1])
+    code, out, err = run("votes", crowd, "--without", "p5,alone", "--json")
+    assert code == 0, err
+    after = json.loads(out)
+    gone = {one["annotator"]: one["votes"] for one in before["by_annotator"]}
+    assert f"Note: {gone['p5'] + 2} votes are left out: {gone['p5']} by 'p5', 2 by 'alone'." in err
+    assert after["votes"] == before["votes"] - gone["p5"] - 2
+    assert after["alpha"] == pytest.approx(before["by_annotator"][0]["alpha_without"])
+    assert """--option 'without=["p5", "alone"]'""" in run("votes", crowd, "--without", "p5,alone")[1]
+
+
+def test_compare_leaves_them_out_too(run, own_data):
+    given = ("--votes", "labels.csv", "--inputs", "features.npy", "--epochs", 1, "--option", 'without=["a1"]')
+    code, _, err = run("train", *given)
+    assert code == 0, err
+    assert "Note: 60 votes are left out: 60 by 'a1'." in err

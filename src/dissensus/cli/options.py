@@ -88,7 +88,7 @@ Options = Annotated[
         "--option",
         metavar="KEY=VALUE",
         help='How to read the data: label=answer, layout=counts, ordered=true, \'classes=["no","yes"]\', '
-        "'ignore=[\"unsure\"]', 'size=[32,32]', others=drop; or items=500 of glyphs.",
+        "'ignore=[\"unsure\"]', 'without=[\"ann\"]', 'size=[32,32]', others=drop; or items=500 of glyphs.",
     ),
 ]
 Model = Annotated[

@@ -65,6 +65,12 @@ def votes(
         str | None,
         typer.Option(metavar="A,B,...", help="Labels that are no votes, such as 'unsure,99': left out and counted."),
     ] = None,
+    without: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="Annotators whose votes are left out and counted; the rest is judged anew."
+        ),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
     ] = None,
@@ -89,6 +95,7 @@ def votes(
         "delimiter": delimiter,
         "anonymous": anonymous,
         "ignore": comma_separated(ignore),
+        "without": comma_separated(without),
     }
     read = read_votes(file, **reading)
     told = summary(read)

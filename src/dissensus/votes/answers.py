@@ -15,6 +15,7 @@ from dissensus.base.words import first
 from dissensus.votes.ask import Ask, find
 from dissensus.votes.build import Place, as_column, from_columns
 from dissensus.votes.ignored import kept, told, without
+from dissensus.votes.left_out import left_out
 from dissensus.votes.numbers import numbers_or_text, whole_numbers
 from dissensus.votes.source import Table
 from dissensus.votes.table import Class, Votes
@@ -57,21 +58,25 @@ def votes_of(
         classes = ask.classes
     elif classes is not None:
         classes = kept(classes, ask.ignore)
-    labels = _labels([None if answer.dropped else answer.label for answer in answers], ask.separator, classes, several)
     annotators = [answer.annotator for answer in answers]
-    known = not ask.anonymous and any(annotator is not None for annotator in annotators)
+    named = any(annotator is not None for annotator in annotators)
+    voted = ~dropped & np.array([answer.label is not None for answer in answers])
+    people = _ids("annotator", annotators) if named else None
+    out, left = left_out(people, voted, ask.without)
+    said = [None if no else answer.label for answer, no in zip(answers, dropped | out, strict=True)]
+    labels = _labels(said, ask.separator, classes, several)
     votes = from_columns(
         _ids("item", [answer.item for answer in answers]),
         labels,
-        _ids("annotator", annotators) if known else None,
+        None if ask.anonymous else people,
         classes=classes,
         ordered=ask.ordered,
         place=lambda at: place(rows[at]),
-        told=dropped,
+        told=dropped | out,
         without=["anonymous"],
         ignore=["ignore"],
     )
-    return replace(votes, notes=(*_told(answers), *notes, *votes.notes))
+    return replace(votes, notes=(*_told(answers), *left, *notes, *votes.notes))
 
 
 def _without_blanks(answers: Sequence[Answer]) -> tuple[list[int], list[Answer]]:

@@ -29,6 +29,7 @@ class Ask:
     separator: str | None = None
     anonymous: bool = False
     ignore: tuple[Class, ...] = ()
+    without: tuple[str | int, ...] = ()
 
 
 def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> int | None:
