@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -170,6 +171,33 @@ def test_answers_to_ignore_are_no_votes(run, tmp_path):
     assert code == 0, err
     assert json.loads(out)["classes"] == ["cat", "dog"]
     assert "Note: 2 answers are no votes: 1 'unsure', 1 '99'." in err
+
+
+def test_classes_that_differ_in_spaces_are_told_apart_and_joined(run, own_data):
+    rows = [f"{item},a{n},{'ok ' if (item + n) % 9 == 0 else 'bad'}\n" for item in range(60) for n in range(3)]
+    (own_data / "labels.csv").write_text("item,annotator,label\n" + "".join(rows) + "0,a3,Ok\n1,a3,ok\n")
+    out = run("votes", "labels.csv")[1]
+    assert re.search(r"^'ok ' +10\.4% *$", out, re.M)
+    assert re.search(r"^ok +0\.5% *$", out, re.M)
+    code, out, err = run("votes", "labels.csv", "--rename", "ok =ok", "--rename", "Ok=ok")
+    assert code == 0, err
+    assert "Note: 20 labels are read as others: 19 'ok ' and 1 'Ok' as 'ok'." in err
+    words = next(shlex.split(line) for line in out.splitlines() if line.startswith("dissensus compare"))
+    assert words[4:6] == ["--option", 'rename={"ok " = "ok", "Ok" = "ok"}']
+    code, _, err = run("train", *words[2:6], "--inputs", "features.npy", "--epochs", 1)
+    assert code == 0, err
+    assert "Note: 20 labels are read as others: 19 'ok ' and 1 'Ok' as 'ok'." in err
+    code, out, _ = run("votes", "labels.csv", "--fold", "case", "--json")
+    assert (code, json.loads(out)["classes"]) == (0, ["bad", "ok"])
+    code, _, err = run("votes", "labels.csv", "--classes", "ok,bad")
+    assert code == 2
+    assert err.endswith('alone: join them with --fold "case"\n')
+    for wrong, message in (
+        ("Ok", "--rename takes OLD=NEW, such as okay=ok, but was given 'Ok'."),
+        ("a=b", "'a' shall be"),
+    ):
+        code, _, err = run("votes", "labels.csv", "--rename", wrong)
+        assert (code, message in err) == (2, True)
 
 
 def test_classes_that_are_not_shown_are_counted(run, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dissensus.base.words import many
+from dissensus.base.words import many, shown
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import out
 
@@ -62,7 +62,7 @@ def _by_distance(annotators: Sequence[Beside]) -> tuple[list[str], list[list[str
 
 
 def _first(one: Beside) -> list[str]:
-    return [str(one.annotator), f"{one.votes:,}"]
+    return [shown(one.annotator), f"{one.votes:,}"]
 
 
 def _share(told: WithOthers | None) -> list[str]:
@@ -79,4 +79,4 @@ def _classes(told: WithOthers | None) -> list[str]:
 
 def _last(one: Beside) -> list[str]:
     alpha = "-" if one.alpha_without is None else f"{one.alpha_without:.3f}"
-    return [f"{one.commonest} {one.commonest_share:.0%}", alpha]
+    return [f"{shown(one.commonest)} {one.commonest_share:.0%}", alpha]

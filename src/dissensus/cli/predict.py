@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from dissensus.base.errors import InputError, unknown
-from dissensus.base.words import first, listed, many
+from dissensus.base.words import first, listed, many, shown
 from dissensus.cli import options
 from dissensus.cli.extras import need
 from dissensus.cli.given import key_values, refuse_place
@@ -282,7 +282,7 @@ def _show(found: Predicted, to: Console) -> None:
     heat = "" if found.temperature is None else f", after a temperature of {found.temperature:.3f}"
     times = dict(zip(*found.table["predicted"].value_counts(), strict=True))
     shares = sorted(told["shares"].items(), key=lambda pair: -pair[1])
-    rows = [[name, f"{share:.3f}", f"{times.get(name, 0):,}"] for name, share in shares[:SHOWN]]
+    rows = [[shown(name), f"{share:.3f}", f"{times.get(name, 0):,}"] for name, share in shares[:SHOWN]]
     title = f"{many(len(found.ids), 'item')} by run {found.run.name} ({in_words(found.run)}){heat}"
     show_table(title, ["class", "mean probability", "items predicted"], rows, console=to)
     if len(shares) > SHOWN:
@@ -300,5 +300,5 @@ def _show(found: Predicted, to: Console) -> None:
 
 
 def _largest(classes: Sequence[str], probs: NDArray[np.float64]) -> str:
-    best = [f"{classes[place]} {probs[place]:.3f}" for place in (-probs).argsort(kind="stable")]
+    best = [f"{shown(classes[place])} {probs[place]:.3f}" for place in (-probs).argsort(kind="stable")]
     return first(best, NAMED)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from dissensus.base.words import many
+from dissensus.base.words import many, shown
 from dissensus.cli import options
-from dissensus.cli.given import comma_separated, refuse_place
+from dissensus.cli.given import comma_separated, refuse_place, renames
 from dissensus.cli.odd import show_annotators
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import out, print_json, tell_notes
@@ -71,6 +71,17 @@ def votes(
             metavar="A,B,...", help="Annotators whose votes are left out and counted; the rest is judged anew."
         ),
     ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OLD=NEW", help="Read a label by another name, such as okay=ok; for each label anew."),
+    ] = None,
+    fold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="spaces|case",
+            help="Join labels that differ in spaces alone, at the ends or how many within; case: or in capitals, too.",
+        ),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
     ] = None,
@@ -96,6 +107,8 @@ def votes(
         "anonymous": anonymous,
         "ignore": comma_separated(ignore),
         "without": comma_separated(without),
+        "rename": renames(rename),
+        "fold": fold,
     }
     read = read_votes(file, **reading)
     told = summary(read)
@@ -138,14 +151,15 @@ def _show_votes(name: str, told: Summary) -> None:
     show_table(name, ["", ""], rows)
     shares = sorted(told.class_shares.items(), key=lambda pair: -pair[1])
     out.print()
-    show_table("Shares of the votes", ["class", "share"], [(name, _percent(share)) for name, share in shares[:SHOWN]])
+    largest = [(shown(name), _percent(share)) for name, share in shares[:SHOWN]]
+    show_table("Shares of the votes", ["class", "share"], largest)
     if len(shares) > SHOWN:
         rest = sum(share for _, share in shares[SHOWN:])
         out.print(f"and {len(shares) - SHOWN:,} other classes, together {_percent(rest)}")
     if told.most_divided:
         out.print()
         divided = [
-            (str(one.item), f"{one.entropy:.3f}", ", ".join(f"{name}: {count}" for name, count in one.counts.items()))
+            (shown(one.item), f"{one.entropy:.3f}", ", ".join(f"{shown(name)}: {n}" for name, n in one.counts.items()))
             for one in told.most_divided
         ]
         show_table("Most divided items", ["item", "entropy", "votes"], divided)
@@ -211,6 +225,13 @@ def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str)
 
 
 def _as_option(value: Any) -> str:
+    """As TOML has it, in which texts and lists are written as in JSON.
+
+    >>> _as_option("answer"), _as_option(["no", "yes"]), _as_option({"Ok": "ok"})
+    ('answer', '["no", "yes"]', '{"Ok" = "ok"}')
+    """
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(old)} = {json.dumps(new)}" for old, new in value.items()) + "}"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

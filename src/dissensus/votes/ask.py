@@ -30,6 +30,8 @@ class Ask:
     anonymous: bool = False
     ignore: tuple[Class, ...] = ()
     without: tuple[str | int, ...] = ()
+    rename: tuple[tuple[Class, Class], ...] = ()
+    fold: str | None = None
 
 
 def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> int | None:

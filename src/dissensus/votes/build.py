@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dissensus.base.arrays import same_length
 from dissensus.base.errors import InputError
 from dissensus.base.words import first, many
+from dissensus.votes.folds import mended_by_fold
 from dissensus.votes.ids import Ids
 from dissensus.votes.oddities import odd_classes, odd_ids
 from dissensus.votes.table import Class, Votes, check_classes, code_dtype, first_appearance, offsets_of, ranges
@@ -436,8 +437,9 @@ def _class_codes(
         more = f" Neither {'is' if len(rest) == 1 else 'are'} {first([*map(repr, rest)])}." if rest else ""
         known = first([*map(repr, classes)])
         mend = " Name all classes or, where this is no vote, ignore it" if ignore else ""
+        mend, give = (mended_by_fold(others, classes) if ignore else None) or (mend, ignore)
         raise InputError(
-            f"{place(row)}: the label {labels[row]!r} is not one of the classes {known}.{more}{mend}", give=ignore
+            f"{place(row)}: the label {labels[row]!r} is not one of the classes {known}.{more}{mend}", give=give
         )
     at = [index[value] for value in values]
     if at == list(range(len(at))):  # whole numbers are numbered in order, as classes are

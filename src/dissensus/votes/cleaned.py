@@ -1,4 +1,4 @@
-"""Labels without those that shall be no votes, in whatever layout they came; all of it is counted and told."""
+"""Labels as they shall be read, in whatever layout they came; what is another then, or no vote, is counted and told."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from dissensus.votes.ask import Ask
 from dissensus.votes.build import without_blanks
 from dissensus.votes.ignored import without
 from dissensus.votes.left_out import left_out
+from dissensus.votes.spelling import joined
 
 
 def cleaned(
     labels: pl.Series, annotators: pl.Series | None, ask: Ask
 ) -> tuple[pl.Series, NDArray[np.bool_], list[str]]:
-    """Labels with None for those to ignore and for those of annotators who are left out, where these were, and notes.
+    """Labels by the names they shall have, None for those that are no votes, where these were, and notes.
 
     >>> labels, who = pl.Series(["yes", "unsure", "no"]), pl.Series(["ann", "ann", "bob"])
     >>> labels, none, notes = cleaned(labels, who, Ask(ignore=("unsure",), without=("bob",)))
@@ -24,7 +25,9 @@ def cleaned(
     >>> notes
     ["1 answer is no vote: 1 'unsure'.", "1 vote is left out: 1 by 'bob'."]
     """
-    labels, none, notes = without(labels, ask.ignore)
+    labels, ask, renamed = joined(labels, ask)
+    labels, none, ignored = without(labels, ask.ignore)
+    notes = [*renamed, *ignored]
     if not ask.without:
         return labels, none, notes
     voted = without_blanks(labels).is_not_null().to_numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +28,8 @@ from dissensus.votes import (
     wide,
 )
 from dissensus.votes.ask import ITEM, Ask, refuse_given, refuse_padded
-from dissensus.votes.ignored import kept
 from dissensus.votes.source import Arrays, Document, Folder, Source, Table, TextTable, TypedTable, open_source, table_of
+from dissensus.votes.spelling import asked_for, classes_of
 from dissensus.votes.table import Class, Votes, check_classes
 
 
@@ -89,6 +89,8 @@ def read_votes(
     anonymous: bool = False,
     ignore: Sequence[Class] | None = None,
     without: Sequence[str | int] | None = None,
+    rename: Mapping[Class, Class] | None = None,
+    fold: str | None = None,
 ) -> Votes:
     """Votes from a file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, npy, npz) or a data frame (Polars, pandas, Arrow).
 
@@ -111,7 +113,10 @@ def read_votes(
     without a label are no votes, though their items stay; what was left out or is odd stands in ``notes``. Either all
     votes have an annotator or none: if some are missing, or should not be known, ``anonymous`` leaves all of them out.
     Answers such as "don't know" or 99 are no votes either, if ``ignore`` lists them: they are left out and counted. So
-    are the votes by annotators that ``without`` lists; :func:`~dissensus.votes.by_annotator` says who is odd.
+    are the votes by annotators that ``without`` lists; :func:`~dissensus.votes.by_annotator` says who is odd. Labels
+    are read as they are written, unless ``rename={"okay": "ok"}`` gives them other names, or ``fold`` makes those one
+    that differ in ``"spaces"`` alone, at the ends or how many within, or in capitals, too, by ``"case"``: the way of
+    writing that is named in ``classes`` stays, or else the one that is there most often.
 
     Where a row is an item and a list in its column ``labels`` holds all votes, ``layout="lists"`` has to be said. A
     list ``annotators``, in the same order, may stand beside it. Text will do, too: cut at a comma, a semicolon, ``|``
@@ -137,6 +142,8 @@ def read_votes(
         anonymous=anonymous,
         ignore=_listed("ignore", "labels", ignore),
         without=_listed("without", "annotators", without),
+        rename=asked_for(rename, fold),
+        fold=fold,
     )
     if anonymous and not without:
         refuse_given(ask, ["annotator"], "annotators are left out")
@@ -214,6 +221,8 @@ def _refuse_of_counted(source: Source, ask: Ask, reader: Reader) -> None:
         raise InputError(f"{counted}{ask.ignore[0]!r} cannot be ignored; leave that class out of the file.")
     if ask.without:
         raise InputError(f"{counted}those by {ask.without[0]!r} cannot be left out: who cast them is not known.")
+    if ask.rename or ask.fold:
+        raise InputError(f"{counted}classes cannot be joined; add their counts in the file.")
 
 
 def _columns(annotators: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -287,5 +296,7 @@ def _with_what_the_file_says(source: Source, ask: Ask) -> Ask:
         return ask
     told = json.loads(source.about["dissensus"])
     return replace(
-        ask, classes=check_classes(kept(told["classes"], ask.ignore)), ordered=told["ordered"] or ask.ordered
+        ask,
+        classes=check_classes(classes_of(told["classes"], ask)),
+        ordered=told["ordered"] or ask.ordered,
     )
