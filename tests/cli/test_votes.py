@@ -200,6 +200,22 @@ def test_classes_that_differ_in_spaces_are_told_apart_and_joined(run, own_data):
         assert (code, message in err) == (2, True)
 
 
+def test_of_several_votes_on_an_item_one_is_kept_by_an_option(run, own_data):
+    with (own_data / "labels.csv").open("a") as file:
+        file.write("0,a0,a\n0,a0,b\n")
+    assert "2 votes are by an annotator who had voted on the item before" in run("votes", "labels.csv")[2]
+    code, out, err = run("votes", "labels.csv", "--repeats", "last")
+    assert code == 0, err
+    assert "the last of each is kept, 2 are left out." in err
+    words = next(shlex.split(line) for line in out.splitlines() if line.startswith("dissensus compare"))
+    assert words[4:6] == ["--option", "repeats=last"]
+    code, _, err = run("train", *words[2:6], "--inputs", "features.npy", "--epochs", 1)
+    assert code == 0, err
+    assert "the last of each is kept, 2 are left out." in err
+    code, _, err = run("votes", "labels.csv", "--repeats", "lst")
+    assert (code, "unknown way to keep repeats 'lst'; did you mean 'last'?" in err) == (2, True)
+
+
 def test_classes_that_are_not_shown_are_counted(run, tmp_path):
     rows = [f"{item},c{(item + vote) % 12:02}" for item in range(24) for vote in (0, 0, 1)]
     (tmp_path / "labels.csv").write_text("\n".join(["item,label", *rows]) + "\n")

@@ -82,6 +82,13 @@ def votes(
             help="Join labels that differ in spaces alone, at the ends or how many within; case: or in capitals, too.",
         ),
     ] = None,
+    repeats: Annotated[
+        str,
+        typer.Option(
+            metavar="all|first|last|distinct",
+            help="Which to keep of several votes by one annotator on one item; distinct: one for each class.",
+        ),
+    ] = "all",
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
     ] = None,
@@ -109,8 +116,9 @@ def votes(
         "without": comma_separated(without),
         "rename": renames(rename),
         "fold": fold,
+        "repeats": repeats if repeats != "all" else None,
     }
-    read = read_votes(file, **reading)
+    read = read_votes(file, **{name: value for name, value in reading.items() if value is not None})
     told = summary(read)
     notes = [*read.notes, *_of_ratings(read)]
     tell_notes(notes)

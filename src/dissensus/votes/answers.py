@@ -78,6 +78,7 @@ def votes_of(
         told=dropped | out,
         without=["anonymous"],
         ignore=["ignore"],
+        repeats=ask.repeats,
     )
     return replace(votes, notes=(*joined, *_told(answers), *left, *notes, *votes.notes))
 

@@ -32,6 +32,7 @@ class Ask:
     without: tuple[str | int, ...] = ()
     rename: tuple[tuple[Class, Class], ...] = ()
     fold: str | None = None
+    repeats: str = "all"
 
 
 def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> int | None:

@@ -113,6 +113,7 @@ def read(source: Source, ask: Ask) -> Votes:
         told=none,
         without=["anonymous"],
         ignore=["ignore"],
+        repeats=ask.repeats,
     )
     return replace(votes, notes=(*notes, *votes.notes))
 

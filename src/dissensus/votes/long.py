@@ -57,6 +57,7 @@ def read(source: Source, ask: Ask) -> Votes:
         told=none,
         without=["anonymous"],
         ignore=["ignore"],
+        repeats=ask.repeats,
         several=['layout="lists"'],
     )
     return replace(votes, notes=(*notes, *votes.notes, *(odd_lists(votes) if annotators is None else [])))

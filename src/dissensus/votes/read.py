@@ -28,6 +28,7 @@ from dissensus.votes import (
     wide,
 )
 from dissensus.votes.ask import ITEM, Ask, refuse_given, refuse_padded
+from dissensus.votes.repeats import check_repeats
 from dissensus.votes.source import Arrays, Document, Folder, Source, Table, TextTable, TypedTable, open_source, table_of
 from dissensus.votes.spelling import asked_for, classes_of
 from dissensus.votes.table import Class, Votes, check_classes
@@ -91,6 +92,7 @@ def read_votes(
     without: Sequence[str | int] | None = None,
     rename: Mapping[Class, Class] | None = None,
     fold: str | None = None,
+    repeats: str = "all",
 ) -> Votes:
     """Votes from a file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, npy, npz) or a data frame (Polars, pandas, Arrow).
 
@@ -116,7 +118,9 @@ def read_votes(
     are the votes by annotators that ``without`` lists; :func:`~dissensus.votes.by_annotator` says who is odd. Labels
     are read as they are written, unless ``rename={"okay": "ok"}`` gives them other names, or ``fold`` makes those one
     that differ in ``"spaces"`` alone, at the ends or how many within, or in capitals, too, by ``"case"``: the way of
-    writing that is named in ``classes`` stays, or else the one that is there most often.
+    writing that is named in ``classes`` stays, or else the one that is there most often. Of several votes by one
+    annotator on one item ``repeats`` keeps ``"all"``, the ``"first"`` or the ``"last"`` of the file, or one for each
+    class, ``"distinct"``.
 
     Where a row is an item and a list in its column ``labels`` holds all votes, ``layout="lists"`` has to be said. A
     list ``annotators``, in the same order, may stand beside it. Text will do, too: cut at a comma, a semicolon, ``|``
@@ -144,6 +148,7 @@ def read_votes(
         without=_listed("without", "annotators", without),
         rename=asked_for(rename, fold),
         fold=fold,
+        repeats=check_repeats(repeats),
     )
     if anonymous and not without:
         refuse_given(ask, ["annotator"], "annotators are left out")
@@ -223,6 +228,8 @@ def _refuse_of_counted(source: Source, ask: Ask, reader: Reader) -> None:
         raise InputError(f"{counted}those by {ask.without[0]!r} cannot be left out: who cast them is not known.")
     if ask.rename or ask.fold:
         raise InputError(f"{counted}classes cannot be joined; add their counts in the file.")
+    if ask.repeats != "all":
+        raise InputError(f"{counted}repeats={ask.repeats!r} has no votes of one annotator to choose among.")
 
 
 def _columns(annotators: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -20,7 +20,7 @@ def read(source: Source, ask: Ask) -> Votes:
     """As they were saved; where some are to be left out, by way of the long table that they are."""
     assert isinstance(source, Arrays)
     votes = Votes.load(source.path)
-    if not (ask.ignore or ask.without or ask.rename or ask.fold):
+    if not (ask.ignore or ask.without or ask.rename or ask.fold or ask.repeats != "all"):
         return votes
     table = TypedTable(source.name, frame(votes).lazy(), unit="vote")
     classes = check_classes(classes_of(votes.classes, ask))
@@ -31,6 +31,7 @@ def read(source: Source, ask: Ask) -> Votes:
         without=ask.without,
         rename=ask.rename,
         fold=ask.fold,
+        repeats=ask.repeats,
     )
     left = long.read(table, read_as)
     return replace(left, notes=(*votes.notes, *left.notes))

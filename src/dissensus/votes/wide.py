@@ -68,6 +68,7 @@ def read(source: Source, ask: Ask) -> Votes:
         ordered=ask.ordered,
         place=lambda row: f"{source.place(int(rows[at[row]]))}, column {names[who[row]]!r}",
         ignore=["ignore"],
+        repeats=ask.repeats,
         several=['layout="lists"'],
     )
     table = replace(table, notes=(*none, *table.notes))
