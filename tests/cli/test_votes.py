@@ -92,8 +92,13 @@ def test_numbers_say_what_they_are_of(run, tmp_path):
     (tmp_path / "labels.csv").write_text("item,label\nx,cat\nx,dog\ny,cat\ny,cat\nz,dog\n")
     out = run("votes", "labels.csv")[1]
     assert "50.0% of the 2 with two votes or more" in out
-    assert "0.347 nats (0: all agree, 0.693: evenly divided)" in out
-    assert "(1: full agreement, 0: as by chance)" in out
+    assert re.search(r"agreement of two votes +50\.0% on the same 2 ", out)
+    assert "0.347 nats on the same 2 (0: all agree, 0.693: evenly divided)" in out
+    assert re.search(r"alpha \(nominal\) +0\.000 on the same 2 \(1: full agreement, 0: as by chance\)", out)
+    (tmp_path / "labels.csv").write_text("item,label\nx,cat\nx,dog\ny,cat\ny,cat\n")
+    out = run("votes", "labels.csv")[1]
+    assert "0.347 nats (0: all agree" in out
+    assert "on the same" not in out
 
 
 def test_what_to_do_next_is_told_with_all_that_was_said_of_the_file(run, tmp_path):

@@ -249,16 +249,18 @@ def _agreement(told: Summary) -> list[tuple[str, str]]:
     if told.unanimous is None:
         return [("agreement", "not known: no item has two votes")]
     alone = told.items - told.items_without_votes - told.items_with_two
-    of = f" of the {told.items_with_two:,} with two votes or more" if alone or told.items_without_votes else ""
+    fewer = alone or told.items_without_votes  # all that is told here is of the items on which two people can agree
+    of = f" of the {told.items_with_two:,} with two votes or more" if fewer else ""
+    on = f" on the same {told.items_with_two:,}" if fewer else ""
     most = f"0: all agree, {math.log(len(told.classes)):.3f}: evenly divided"
     return [
         ("unanimous items", _percent(told.unanimous) + of),
         ("items with a tie for most", _percent(told.tied) + of),
-        ("agreement of two votes", _percent(told.agreement)),
-        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats ({most})"),
+        ("agreement of two votes", _percent(told.agreement) + on),
+        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats{on} ({most})"),
         (
             f"Krippendorff's alpha ({'ordinal' if told.ordered else 'nominal'})",
-            "-" if told.alpha is None else f"{told.alpha:.3f} (1: full agreement, 0: as by chance)",
+            "-" if told.alpha is None else f"{told.alpha:.3f}{on} (1: full agreement, 0: as by chance)",
         ),
     ]
 
