@@ -133,6 +133,25 @@ def test_texts_beside_the_votes_are_seen(run, tmp_path, table):
     assert data.inputs.first == ("Meow", "Wuff")
 
 
+def test_texts_in_a_column_of_another_name_are_seen_and_proposed(run, own_texts, tiny_encoder):
+    rows = (own_texts / "labels.csv").read_text().splitlines()[1:]
+    texts = dict(line.split(",") for line in (own_texts / "texts.csv").read_text().splitlines()[1:])
+    texts |= {item: f"{text} again {item}" for item, text in texts.items()} | {"7": ""}
+    lines = [f"{row},{texts[row.split(',')[0]]},2024-05-0{n % 9 + 1} at {n}" for n, row in enumerate(rows)]
+    (own_texts / "all.csv").write_text("\n".join(["item,annotator,label,Comment,when", *lines]) + "\n")
+    out = run("votes", "all.csv")[1]
+    assert "With what seem to be texts, in the column 'Comment' (else --inputs, or --texts TABLE):" in out
+    line = next(line for line in out.splitlines() if line.startswith("dissensus compare"))
+    told = (
+        "dissensus compare --votes all.csv --option text=Comment --option others=drop --texts all.csv --per-item 2,all"
+    )
+    assert line == told
+    words = shlex.split(line)[2:-2]
+    code, _, err = run("train", *words, "--epochs", 1, "--encoder", tiny_encoder)
+    assert code == 0, err
+    assert "Items without texts are left out: 1 of 60 (first: '7')." in err
+
+
 @pytest.mark.parametrize(
     ("header", "options"),
     [("item,text", ["--label", "text"]), ("nr,text", ["--item", "nr", "--label", "text"]), ("item,label", [])],

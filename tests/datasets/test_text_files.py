@@ -8,7 +8,7 @@ import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.datasets import own_data, own_items
-from dissensus.datasets.text_files import Columns, read_texts
+from dissensus.datasets.text_files import Columns, Likely, likely_texts, read_texts
 from dissensus.votes import Votes
 
 ROWS = [{"id": "b", "text": "Second, one."}, {"id": "a", "text": " First "}, {"id": "c", "text": "second one"}]
@@ -373,3 +373,28 @@ def test_a_file_of_votes_and_texts_has_one_delimiter(tmp_path):
     with pytest.raises(InputError, match=r"holds the votes as well; say where its columns end with delimiter=\.\.\.$"):
         own_data(path, texts=path, texts_delimiter=";")
     assert own_data(path, texts=path, delimiter=";").inputs.first == ("one", "two")
+
+
+LIKELY = {
+    "texts": ([f"so it is with {n}" for n in range(20)], Likely("what", gaps=False)),
+    "a gap": (["", *(f"so it is with {n}" for n in range(1, 20))], Likely("what", gaps=True)),
+    "few words": ([f"item {n}" for n in range(20)], None),
+    "few texts": (["at some other place", "at this very place"] * 10, None),
+}
+
+
+@pytest.mark.parametrize("held", LIKELY)
+def test_a_column_that_reads_like_texts_is_likely_to_hold_them(tmp_path, held):
+    texts, expected = LIKELY[held]
+    rows = [
+        {"nr": item, "who": who, "label": "xy"[item % 2], "what": text, "when": f"on day {2 * item} or {who}"}
+        for item, text in enumerate(texts)
+        for who in "pq"
+    ]
+    path = write(tmp_path / "votes.csv", rows)
+    assert likely_texts(path, {"item": "nr", "annotator": "who"}) == expected
+    assert likely_texts(path, {"item": "nr", "annotator": "who", "label": "what"}) is None
+    assert likely_texts(path, {}) is None  # the items are not known
+    if expected:
+        longer = [{**row, "longer": f"{row['what']} and more of it"} for row in rows]
+        assert likely_texts(write(tmp_path / "two.csv", longer), {"item": "nr"}).name == "longer"

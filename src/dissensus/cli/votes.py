@@ -212,7 +212,7 @@ def _thrice(told: Summary) -> str:
 
 def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str) -> None:
     """The command that answers what this one cannot; where nothing could, what is needed first."""
-    from dissensus.datasets.text_files import holds_texts
+    from dissensus.datasets.text_files import holds_texts, likely_texts
     from dissensus.votes.nearness import FEWEST
 
     if not told.items_with_two:
@@ -222,12 +222,16 @@ def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str)
             "guesses what more would tell."
         )
         return
-    given = [f"{name}={_as_option(value)}" for name, value in reading.items() if value]
-    texts = holds_texts(file, an_item, reading)
+    given = {name: _as_option(value) for name, value in reading.items() if value}
+    source, texts = "features or images (or --texts TABLE)", holds_texts(file, an_item, reading)
+    if texts:
+        source = "the texts in this file"
+    elif (likely := likely_texts(file, reading)) is not None:
+        texts, source = True, f"what seem to be texts, in the column {likely.name!r} (else --inputs, or --texts TABLE)"
+        given |= {"text": likely.name} | ({"others": "drop"} if likely.gaps else {})
     inputs = ["--texts", str(file)] if texts else ["--inputs", "INPUTS"]
-    words = ["--votes", str(file), *(word for one in given for word in ("--option", one)), *inputs]
+    words = ["--votes", str(file), *(w for pair in given.items() for w in ("--option", "=".join(pair))), *inputs]
     draw = "" if told.items_with_two + told.items_without_votes == told.items else " --draw resample"
-    source = "the texts in this file" if texts else "features or images (or --texts TABLE)"
     out.print(f"\nWhat should I train on, and how many votes do I need? With {source}:")
     out.print(f"[bold]dissensus compare {escape(shlex.join(words))} --per-item 2,all{draw}[/]", soft_wrap=True)
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from dissensus.votes.source import Table
 
 ID = ("id", "item", "task")
+SAMPLE = 1000  # rows that are looked at
+WORDS = 3  # or more, in half of the rows: labels and names have fewer
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -108,6 +110,54 @@ def holds_texts(path: Path, item: str, reading: Mapping[str, Any]) -> bool:
         return item in ids.cast(pl.String)
     except (InputError, pl.exceptions.PolarsError):  # of another shape, or ids that are lists
         return False
+
+
+@dataclass(frozen=True)
+class Likely:
+    """A column that may hold the texts of a votes file."""
+
+    name: str
+    gaps: bool  # in some of the rows that were looked at
+
+
+def likely_texts(path: Path, reading: Mapping[str, Any]) -> Likely | None:
+    """The column of a long votes file that holds what people write, under a name that nobody told; None if none does.
+
+    Of the first rows: several words in most of them, the same in all of an item, and another for most items. Of several
+    such columns, the one with most to read.
+    """
+    import polars as pl
+
+    from dissensus.votes.ask import ANNOTATOR, LABEL, find
+
+    try:
+        table, ask = _open(path, reading.get("delimiter"), fewest=2), _asked(reading)
+        usual = {"item": ID, "annotator": ANNOTATOR, "label": LABEL}
+        ids, *votes = (find(table, role, getattr(ask, role), names) for role, names in usual.items())
+        if ids is None or votes[-1] is None:
+            return None
+        others = [at for at in range(len(table.columns)) if at not in (ids, *votes)]
+        items, *columns = table.beginning([ids, *others], SAMPLE)
+    except (InputError, pl.exceptions.PolarsError):  # of another shape
+        return None
+    texts = [column.alias(table.columns[at]) for at, column in zip(others, columns, strict=True)]
+    texts = [column for column in texts if _reads_like_texts(items, column)]
+    if not texts:
+        return None
+    longest = max(texts, key=lambda column: column.str.len_chars().sum())
+    return Likely(longest.name, gaps=any(map(_blank, longest)))
+
+
+def _reads_like_texts(items: pl.Series, column: pl.Series) -> bool:
+    import polars as pl
+
+    if column.dtype != pl.String or items.dtype.is_nested():
+        return False
+    said = pl.DataFrame({"item": items, "text": column}).drop_nulls()
+    wordy = (said["text"].str.count_matches(r"\S+") >= WORDS).sum()
+    each = said.group_by("item").agg(pl.col("text").n_unique())
+    different = said["text"].n_unique()
+    return 2 * wordy > said.height and 2 * different > each.height and not (each["text"] > 1).any()
 
 
 def _open(path: Path, delimiter: str | None, fewest: int) -> Table:
