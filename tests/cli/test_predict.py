@@ -339,13 +339,6 @@ def test_what_is_wrong_is_told_in_a_sentence(run, own_data, train):
         assert message in err, arguments
 
 
-def test_how_to_read_is_said_by_option(run, own_data):
-    code, _, err = run("predict", "3f2a", "--texts", "new.csv", "--text", "sentence")
-    assert code == 2
-    assert "How to read the data is said by --option here: --option text=..." in err
-    assert "How to read" not in run("predict", "3f2a", "--inputs")[2]
-
-
 def test_a_run_that_kept_no_model_says_how_to_keep_it(run, own_data):
     code, out, _ = run("train", *OWN, *FAST)
     name = json.loads(out)["run"]

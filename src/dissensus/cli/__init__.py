@@ -11,6 +11,7 @@ A file a command, and beside them what they share:
 ``exits``    exit codes
 ``options``  options that several commands have, each with its help
 ``given``    what the options say, as the library wants it
+``reading``  how to read data, said by ``--option`` or by options as ``votes`` has them
 ``extras``   the extras that a command needs
 ``deadline`` a budget: when it is over, and what is said then
 ``sweeping`` carrying out plans: what to know before, and how it ended

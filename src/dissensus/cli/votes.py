@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from dissensus.base.words import many, shown
 from dissensus.cli import options
 from dissensus.cli.given import comma_separated, refuse_place, renames
 from dissensus.cli.odd import show_annotators
+from dissensus.cli.reading import as_toml, with_options
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import out, print_json, tell_notes
 
@@ -89,6 +89,10 @@ def votes(
             help="Which to keep of several votes by one annotator on one item; distinct: one for each class.",
         ),
     ] = "all",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="KEY=VALUE", help="Any of these as compare has it, such as label=answer."),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
     ] = None,
@@ -118,6 +122,7 @@ def votes(
         "fold": fold,
         "repeats": repeats if repeats != "all" else None,
     }
+    reading = with_options(reading, option)
     read = read_votes(file, **{name: value for name, value in reading.items() if value is not None})
     told = summary(read)
     notes = [*read.notes, *_of_ratings(read)]
@@ -237,14 +242,7 @@ def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str)
 
 
 def _as_option(value: Any) -> str:
-    """As TOML has it, in which texts and lists are written as in JSON.
-
-    >>> _as_option("answer"), _as_option(["no", "yes"]), _as_option({"Ok": "ok"})
-    ('answer', '["no", "yes"]', '{"Ok" = "ok"}')
-    """
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(old)} = {json.dumps(new)}" for old, new in value.items()) + "}"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else as_toml(value)
 
 
 def _agreement(told: Summary) -> list[tuple[str, str]]:
