@@ -33,7 +33,8 @@ def keywords(command: str) -> dict[str, Any]:
 
     readers: tuple[Callable[..., Any], ...] = (own_items,) if command == "predict" else (read_votes, own_data)
     readers = (read_votes,) if command == "votes" else readers
-    return {
+    also = {"item": str} if command == "predict" else {}  # as votes call what inputs call ids
+    return also | {
         name: _kind(get_type_hints(reader)[name])
         for reader in readers
         for name, parameter in signature(reader).parameters.items()

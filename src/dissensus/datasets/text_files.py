@@ -46,6 +46,8 @@ class NamedTexts:
     texts: Texts
     groups: NDArray[np.int64]
     rows: int  # of the file that hold them: more than ids where some say the same again
+    passed: list[str]  # ids without a text that were passed over
+    numbered: bool  # whether ids are numbers of rows, though there are columns that might hold some
 
 
 def read_texts(
@@ -72,32 +74,39 @@ def read_texts(
     cells = table.cells(list(places.values()))
     if not table.typed:
         cells = [column.cast(pl.String) for column in cells]  # a text may be a number
+    numbered = "id" not in places and len(table.columns) > len(places)
     if "id" not in places:
         places, cells = {"id": -1, **places}, [_numbered(table, len(cells[0])), *cells]
     rows: dict[str, tuple[Any, ...]] = {}
-    kept = 0
+    kept, passed = 0, dict[str, None]()
     for row, (name, *said) in enumerate(zip(*cells, strict=True)):
         if all(cell is None for cell in (name, *said)):
             continue  # a blank line
         if needed is not None and str(name) not in needed and any(map(_blank, said)) and not _blank(name):
+            passed[str(name)] = None
             continue
         for role, cell in zip(places, (name, *said), strict=True):
             if _blank(cell):
                 told = f"{table.place(row)}: there is no {role}. Leave such items out"
-                if not voted or role == "id":
+                if role == "id":
                     raise InputError(f"{told}.")
-                raise InputError(f"{told}; or leave out the votes on them", give=['others="drop"'])
+                raise InputError(told + ("; or leave out the votes on them" if voted else ""), give=['others="drop"'])
             if role in ("text", "text_pair") and not isinstance(cell, str):
                 raise InputError(f"{table.place(row)}: the {role} is {cell!r:.40}, which is no text.")
         kept += 1
         if rows.setdefault(str(name), tuple(said)) != tuple(said):
             raise InputError(f"{table.place(row)}: item {name!r} stood there before, with another text or group.")
     if not rows:
-        raise InputError(f"{table.name} has no rows but blank ones.")
+        raise InputError(f"{table.name} has no rows but blank ones{' and those without a text' if passed else ''}.")
     parts = dict(zip(list(places)[1:], zip(*rows.values(), strict=True), strict=True))
     texts = Texts(parts["text"], parts.get("text_pair"))
     groups = group_numbers([str(name) for name in parts["group"]]) if "group" in parts else by_words(texts.first)
-    return NamedTexts(list(rows), texts, groups, kept)
+    return NamedTexts(list(rows), texts, groups, kept, [name for name in passed if name not in rows], numbered)
+
+
+def columns_of(path: Path, delimiter: str | None = None) -> list[str]:
+    """What the columns of a table are called, of texts or of numbers."""
+    return _open(path, delimiter, fewest=1).columns
 
 
 def holds_texts(path: Path, item: str, reading: Mapping[str, Any]) -> bool:
