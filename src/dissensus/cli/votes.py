@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from dissensus.votes.summary import Summary
 
 SHOWN = 10  # classes, those with most votes
-EXAMPLES = "Example: [bold]dissensus votes labels.csv --item task --annotator worker --label answer[/bold]"
+EXAMPLES = (
+    "Examples: [bold]dissensus votes labels.csv --item task --annotator worker --label answer[/bold]; "
+    "[bold]dissensus votes export.csv --ignore unsure --fold case --without F-07,ivan[/bold]"
+)
 
 
 def votes(
@@ -67,31 +70,29 @@ def votes(
     ] = None,
     without: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B,...", help="Annotators whose votes are left out and counted; the rest is judged anew."
-        ),
+        typer.Option(metavar="A,B,...", help="Annotators whose votes are left out, and counted, such as F-07,ivan."),
     ] = None,
     rename: Annotated[
         list[str] | None,
-        typer.Option(metavar="OLD=NEW", help="Read a label by another name, such as okay=ok; for each label anew."),
+        typer.Option(metavar="OLD=NEW", help="Read one label as another, such as okay=ok. Give it again for others."),
     ] = None,
     fold: Annotated[
         str | None,
         typer.Option(
             metavar="spaces|case",
-            help="Join labels that differ in spaces alone, at the ends or how many within; case: or in capitals, too.",
+            help="Join labels that differ in spaces alone; case: or in capitals, too.",
         ),
     ] = None,
     repeats: Annotated[
         str,
         typer.Option(
             metavar="all|first|last|distinct",
-            help="Which to keep of several votes by one annotator on one item; distinct: one for each class.",
+            help="Of several votes by one annotator on an item keep all, the first, the last, or one for each class.",
         ),
     ] = "all",
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", metavar="KEY=VALUE", help="Any of these as compare has it, such as label=answer."),
+        typer.Option("--option", metavar="KEY=VALUE", help="Any of these as compare is told, such as item=task."),
     ] = None,
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
