@@ -55,7 +55,7 @@ def _by_agreement(annotators: Sequence[Beside]) -> tuple[list[str], list[list[st
 
 def _by_distance(annotators: Sequence[Beside]) -> tuple[list[str], list[list[str]]]:
     head = ["annotator", "votes", "distance", "others", "by\nchance", "leans", "commonest\nlabel", "alpha\nwithout"]
-    leans = ["-" if one.lean is None else f"{one.lean:+.2f}" for one in annotators]
+    leans = ["-" if one.lean is None else f"{round(one.lean, 2) + 0.0:+.2f}" for one in annotators]
     return head, [
         [*_first(one), *_classes(one.distance), lean, *_last(one)] for one, lean in zip(annotators, leans, strict=True)
     ]
