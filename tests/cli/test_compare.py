@@ -349,16 +349,6 @@ def test_missing_annotators_are_told_and_left_out_by_an_option(run, own_data):
     assert code == 0, err
 
 
-@pytest.mark.parametrize("command", ["compare", "train"])
-def test_an_option_of_votes_is_told_to_be_one_of_reading(run, command):
-    code, _, err = run(command, "--votes", "labels.csv", "--inputs", "x.npz", "--item", "task")
-    assert code == 2
-    assert "How to read the data is said by --option here: --option item=..." in err
-    assert "--option others=..." in run(command, "--votes", "labels.csv", "--others", "drop")[2]
-    assert "How to read" not in run(command, "--itm", "task")[2]
-    assert "How to read" not in run(command, "--inputs")[2]
-
-
 def test_a_page_that_cannot_be_written_at_the_end_leaves_the_runs(run, own_data, monkeypatch):
     def full(*arguments, **options):
         raise StoreError("cannot write the page to report: No space left on device.")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dissensus.base.errors import InputError
-from dissensus.votes import Votes, krippendorff_alpha
+from dissensus.votes import Votes, by_annotator, krippendorff_alpha
 from dissensus.votes.summary import summary
 
 
@@ -43,3 +43,12 @@ def test_more_votes_are_foretold_from_enough_items():
     told = summary(Votes.from_counts([[2, 1], [0, 3]] * 15)).nearness
     assert [near.votes for near in told] == [1, 2, 3, 5, 10, 20, 50, 100]
     assert [near.kl for near in told] == sorted((near.kl for near in told), reverse=True)
+
+
+def test_annotators_are_told_of_where_they_are_known_and_say_one_class():
+    said = {"items": [0, 0, 1, 1], "labels": ["a", "b", "a", "a"]}
+    votes = Votes.from_records(**said, annotators=[7, 8, 7, 8])
+    assert summary(votes).by_annotator == by_annotator(votes)
+    assert summary(Votes.from_records(**said)).by_annotator == []
+    several = Votes.from_records(items=[0, 0], labels=[["a", "b"], ["a"]], annotators=[7, 8])
+    assert summary(several).by_annotator == []

@@ -9,6 +9,7 @@ import numpy as np
 
 from dissensus.base.errors import InputError
 from dissensus.votes.agreement import entropy, krippendorff_alpha, observed_agreement
+from dissensus.votes.annotators import Beside, by_annotator
 from dissensus.votes.nearness import FEWEST, NUMBERS, Near, nearness
 from dissensus.votes.table import Votes
 
@@ -42,6 +43,7 @@ class Summary:
     agreement: float | None  # share of pairs of votes on one item that agree, mean over the same items
     alpha: float | None  # Krippendorff's, ordinal where the classes are ordered
     most_divided: list[Divided]
+    by_annotator: list[Beside]  # the odd ones first
     nearness: list[Near]  # how near so many votes come to what everybody would say; none from too few items
 
 
@@ -88,6 +90,7 @@ def summary(votes: Votes, most: int = 5) -> Summary:
             for i in top
             if spread[i] > 0
         ],
+        by_annotator=by_annotator(votes) if single and votes.annotators is not None else [],
         nearness=_nearness(votes) if single and len(pairs) >= FEWEST and votes.n_classes > 1 else [],
     )
 
