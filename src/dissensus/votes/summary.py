@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +34,7 @@ class Glance:
     ordered: bool
     multilabel: bool
     votes_per_item: tuple[int, float, int]  # fewest, mean, most
-    sizes: tuple[tuple[int, int], ...]  # so many votes, and how many items have as many
+    sizes: dict[int, int]  # so many votes, and how many items have as many
     items_without_votes: int
     items_with_two: int  # or more votes: those on which people can agree
     unanimous: float | None  # share of the items with two votes or more whose votes all agree
@@ -47,7 +49,27 @@ class Glance:
         >>> glance(Votes.from_counts([[1, 0], [2, 1], [0, 1], [0, 0]])).fewer_than(2)
         2
         """
-        return sum(items for votes, items in self.sizes if 0 < votes < number)
+        return sum(items for votes, items in self.sizes.items() if 0 < votes < number)
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Glance | None:
+        """What :attr:`as_json` was; None where it lacks something, being of another release.
+
+        >>> told = glance(Votes.from_counts([[2, 1], [0, 1]]))
+        >>> Glance.read(told.as_json) == told, Glance.read({"items": 2})
+        (True, None)
+        """
+        try:
+            told = {field.name: stored[field.name] for field in fields(cls)}
+            sizes = {int(votes): int(items) for votes, items in told["sizes"].items()}
+            return cls(**{**told, "votes_per_item": tuple(told["votes_per_item"]), "sizes": sizes})
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return None
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        sizes = {str(votes): items for votes, items in self.sizes.items()}
+        return {**vars(self), "votes_per_item": list(self.votes_per_item), "sizes": sizes}
 
     def in_words(self, classes: int) -> list[tuple[str, str]]:
         """Row by row what a person reads of them, the number of classes being known.
@@ -101,7 +123,7 @@ def glance(votes: Votes) -> Glance:
 
     >>> told = glance(Votes.from_counts([[4, 0], [2, 2], [3, 1], [1, 0]]))
     >>> told.sizes, told.items_with_two, round(told.unanimous, 2)
-    (((1, 1), (4, 3)), 3, 0.33)
+    ({1: 1, 4: 3}, 3, 0.33)
     """
     if not votes.n_votes:
         raise InputError(f"there is not one vote on the {votes.n_items} items, so there is nothing to tell of them.")
@@ -117,7 +139,7 @@ def glance(votes: Votes) -> Glance:
         ordered=votes.ordered,
         multilabel=votes.multilabel,
         votes_per_item=(int(sizes.min()), float(sizes.mean()), int(sizes.max())),
-        sizes=tuple(zip(number.tolist(), items.tolist(), strict=True)),
+        sizes=dict(zip(number.tolist(), items.tolist(), strict=True)),
         items_without_votes=int((sizes == 0).sum()),
         items_with_two=len(pairs),
         unanimous=float((spread == 0).mean()) if single and len(pairs) else None,
