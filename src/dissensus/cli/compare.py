@@ -173,7 +173,8 @@ def compare_and_report(
         tell_no_page(len(plans))
         raise typer.Exit(LEFT)
     with waiting("Judging", quiet):
-        collected = collect([kept.read(plan.name) for plan in plans], source=comparison.data.told)
+        runs = [kept.read(plan.name) for plan in plans]
+        collected = collect(runs, source=comparison.data.told, votes=data.votes)
     try:
         show_report(collected, page, data, as_json, quiet)
     except StoreError as why:

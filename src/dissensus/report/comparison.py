@@ -24,7 +24,9 @@ from dissensus.report.pairing import Group, pair
 from dissensus.report.phrases import phrase
 from dissensus.report.references import ceilings, class_shares, floors
 from dissensus.report.rules import ALPHA, RULES, Rule
+from dissensus.report.the_votes import TheVotes
 from dissensus.stats import Interval, Verdict, bootstrap, fewest_seeds, judge
+from dissensus.votes import Votes
 
 Scores: TypeAlias = NDArray[np.float64]  # (seeds,), one number a seed
 
@@ -166,6 +168,7 @@ class Comparison:
     class_shares: Mapping[str, Estimate]  # metric -> a model that says the shares of the classes of every item
     notes: tuple[str, ...]  # what a reader has to know: seeds left out, rules that could not be kept
     source: Mapping[str, Any]  # where the data came from
+    votes: TheVotes | None = None  # all of them; None where they are not at hand, and the runs do not know
 
     @property
     def title(self) -> str:
@@ -198,12 +201,15 @@ class Comparison:
 
 
 def collect(
-    runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None, source: Mapping[str, Any] | None = None
+    runs: Iterable[StoredRun],
+    where: Mapping[str, Any] | None = None,
+    source: Mapping[str, Any] | None = None,
+    votes: Votes | None = None,
 ) -> Comparison:
     """Pair, score and judge ``runs``; ``where`` keeps those whose plans have these values, by dotted name.
 
     ``source`` is where the data are now, if that is known: a run is known by their content, and tells of the files that
-    it was made from, whatever they are called today.
+    it was made from, whatever they are called today. So do the ``votes``, which the runs know as they were read then.
 
     ``collect(store.read(name) for name in store.names())`` compares a whole store, and
     ``collect(runs, where={"data.name": "glyphs"})`` one data set of it.
@@ -225,6 +231,8 @@ def collect(
     shown = [metric for metric in HEADLINE if Measure(metric) in panels[0].scores]
     shares = class_shares(one_a_seed, shown)
     notes += [note for panel in panels if (note := learned_little(panel, shares))]
+    every = [run for panel in panels for runs in panel.runs.values() for run in runs]
+    whence = every[0].source if source is None else source
     return Comparison(
         data=str(setting["data.name"]),
         setting=setting,
@@ -233,7 +241,8 @@ def collect(
         floors=floors(one_a_seed, shown),
         class_shares=shares,
         notes=tuple(notes),
-        source=next(iter(panels[0].runs.values()))[0].source if source is None else source,
+        source=whence,
+        votes=TheVotes.recorded(every) if votes is None else TheVotes.of(votes, whence),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from dissensus.report.leftovers import LIST, file_list, leftovers
 from dissensus.report.output import Files, picture, render, uri, write_files
 from dissensus.report.pairing import flat
 from dissensus.report.place import page_file
+from dissensus.report.the_votes import TheVotes
 from dissensus.report.votes_needed import votes_needed
 
 
@@ -38,7 +40,10 @@ def write_page(
     """
     comparison = runs if isinstance(runs, Comparison) else collect(runs)
     page = page_file(out)
-    content, figures = _content(comparison, data if data is not None else at_hand(comparison))
+    data = at_hand(comparison) if data is None else data
+    if comparison.votes is None and data is not None:
+        comparison = replace(comparison, votes=TheVotes.of(data.votes, comparison.source))
+    content, figures = _content(comparison, data)
     files = {f"figures/{name}": drawn for name, drawn in figures.items()}
     files |= {f"tables/{name}": text.encode() for name, text in table_files(comparison).items()}
     files[LIST] = file_list(page.name, files)
@@ -130,6 +135,11 @@ def _content(comparison: Comparison, data: Dataset | None) -> tuple[dict[str, An
         },
         "panels": panels,
         "by_votes": by_votes,
+        "votes": comparison.votes
+        and {
+            "rows": comparison.votes.glance.in_words(counts.shape[1]),
+            "notes": comparison.votes.notes,
+        },
         "in_short": in_short(comparison),
         "votes_needed": votes_needed(comparison),
         "items": items,
@@ -232,11 +242,12 @@ def _told(value: Any) -> str:
 def _about(runs: Iterable[StoredRun]) -> dict[str, str]:
     """What was recorded of how the runs were made: one value, or all that occur.
 
-    Without what every run has its own of, which is how long it took, and without folders, which stay private.
+    Without what every run has its own of, which is how long it took, without folders, which stay private, and without
+    the votes, which the page tells of elsewhere.
     """
     seen: dict[str, dict[str, None]] = {}
     for run in runs:
         for field, value in flat(run.about).items():
-            if field.split(".")[0] not in ("source", "seconds", "looking"):
+            if field.split(".")[0] not in ("source", "seconds", "looking", "votes"):
                 seen.setdefault(field, {})[_told(value)] = None
     return {field: ", ".join(values) for field, values in seen.items()}

@@ -348,6 +348,7 @@ def to_json(comparison: Comparison) -> str:
         "in_short": in_short(comparison),
         "votes_needed": votes_needed(comparison),
         "notes": list(comparison.notes),
+        "votes": None if comparison.votes is None else comparison.votes.as_json,
         "setting": dict(comparison.setting),
         "ceilings": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.ceilings.items()},
         "floors": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.floors.items()},
