@@ -10,6 +10,7 @@ from dissensus import stats
 from dissensus.metrics import Estimate
 from dissensus.report import RULES, Judgement, Measure, collect
 from dissensus.report.comparison import learned_little
+from dissensus.votes import Votes
 
 
 def direct_kl(run) -> float:
@@ -59,6 +60,26 @@ def test_who_beats_one_and_is_beaten_by_another_is_not_best():
     judgement = Judgement(RULES[0], "best", 8, tuple(verdicts), unfit=())
     assert {verdict.winner for verdict in verdicts} == {"soft", "sls"}
     assert judgement.best == ("soft",)
+
+
+@pytest.mark.parametrize(
+    ("number", "counts", "told"),
+    [
+        (2, [[1, 0], [0, 1], [2, 0]], "2 of 3 items have only one"),
+        (5, [[1, 0], [3, 2], [0, 0]], "1 of 3 items has fewer than 5"),
+        (1, [[1, 0], [0, 1]], None),
+    ],
+)
+def test_items_with_fewer_votes_than_are_drawn_are_counted(make_run, number, counts, told):
+    votes = Votes.from_counts(counts)
+    found = collect([make_run("soft", votes=number, draw="resample")], votes=votes)
+    (panel,) = found.panels
+    assert found.short_of(panel) == told
+    assert found.title_of(panel) == panel.votes + (f"; {told}" if told else "")
+    real = collect([make_run("soft", votes=number, draw="subsample")], votes=votes)
+    assert real.short_of(real.panels[0]) is None
+    unknown = collect([make_run("soft", votes=number, draw="resample")])
+    assert unknown.short_of(unknown.panels[0]) is None
 
 
 def test_both_checkpoints_are_judged(comparison):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dissensus.report import collect, to_json, votes_needed
+from dissensus.votes import Votes
 
 WORSE = {"soft": {5}, "majority": {5, 10}, "sls": {10}}  # with so many votes a model says the contrary
 
@@ -58,6 +59,24 @@ def test_the_most_need_not_be_all(swept):
     assert votes_needed(collect(swept(["soft"], [5, 10]))).startswith(
         "Votes needed: with soft no fewer than 10 votes an item are shown to be enough."
     )
+
+
+def test_votes_that_count_twice_are_told(make_run):
+    """Two votes drawn with replacement from items that have one are one vote."""
+    runs = [
+        make_run("soft", seed, votes=number, draw="resample" if number == 2 else "subsample")
+        for number in (2, "all")
+        for seed in range(3)
+    ]
+    votes = Votes.from_counts([[1, 0], [0, 1], [1, 1], [1, 3]] * 400)
+    told = votes_needed(collect(runs, votes=votes))
+    assert told.startswith(
+        "Votes needed: with soft 2 votes an item, drawn with replacement, the fewest tried. Enough is"
+    )
+    assert told.endswith(". Drawn with replacement, one vote may count twice: 800 of 1,600 items have only one.")
+    assert votes_needed(collect(runs)).endswith(". Drawn with replacement, one vote may count twice.")
+    all_have_two = collect(runs, votes=Votes.from_counts([[1, 1], [1, 3]]))
+    assert votes_needed(all_have_two).endswith(". Drawn with replacement, one vote may count twice.")
 
 
 def test_what_lies_below_a_number_that_is_not_enough_is_not_tested(swept):

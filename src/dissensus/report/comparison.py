@@ -7,7 +7,8 @@ comparison, and :func:`collect` says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
@@ -20,7 +21,7 @@ from dissensus.base.words import listed
 from dissensus.evaluation import records_of
 from dissensus.metrics import METRICS, Estimate
 from dissensus.records import StoredRun
-from dissensus.report.pairing import Group, pair
+from dissensus.report.pairing import Group, occurring, pair
 from dissensus.report.phrases import phrase
 from dissensus.report.references import ceilings, class_shares, floors
 from dissensus.report.rules import ALPHA, RULES, Rule
@@ -117,7 +118,7 @@ class Judgement:
 class Panel:
     """The methods that were given equally many votes, over the seeds that all of them share."""
 
-    votes: str  # "all votes", "5 votes an item"
+    votes: str  # "all votes", "5 votes an item", "2 votes an item, drawn with replacement"
     seeds: tuple[str, ...]
     runs: Mapping[str, tuple[StoredRun, ...]]  # method -> one run a seed
     scores: Mapping[Measure, Mapping[str, Scores]]  # measure -> method -> one number a seed
@@ -131,10 +132,21 @@ class Panel:
     def slug(self) -> str:
         """The panel's name in file names.
 
-        >>> Panel("5 votes an item", (), {}, {}, ()).slug
-        '5-votes-an-item'
+        >>> Panel("5 votes an item, drawn with replacement", (), {}, {}, ()).slug
+        '5-votes-an-item-drawn-with-replacement'
         """
-        return "".join(c if c.isalnum() else "-" for c in self.votes.lower())
+        return re.sub("[^a-z0-9]+", "-", self.votes.lower())
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """Of its first run; all have its votes and its draw."""
+        return next(iter(self.runs.values()))[0].plan
+
+    @property
+    def redrawn(self) -> int | None:
+        """So many votes an item were drawn with replacement; None where they are real votes, each at most once."""
+        number = self.plan["votes"]
+        return None if number == "all" or self.plan.get("draw") != "resample" else int(number)
 
     @cached_property
     def cross_fitted(self) -> bool:
@@ -168,6 +180,7 @@ class Comparison:
     class_shares: Mapping[str, Estimate]  # metric -> a model that says the shares of the classes of every item
     notes: tuple[str, ...]  # what a reader has to know: seeds left out, rules that could not be kept
     source: Mapping[str, Any]  # where the data came from
+    varying: Mapping[str, Sequence[Any]]  # all values that plans have where they may differ, by dotted name
     votes: TheVotes | None = None  # all of them; None where they are not at hand, and the runs do not know
 
     @property
@@ -184,6 +197,18 @@ class Comparison:
         """What scores are held against, by its name in tables."""
         told = {"human ceiling": self.ceilings, "noise floor": self.floors, "class shares": self.class_shares}
         return {name: found for name, found in told.items() if found}
+
+    def short_of(self, panel: Panel) -> str | None:
+        """How many items have fewer votes than were drawn from them; None where that is none, or not known."""
+        if panel.redrawn is None or self.votes is None or not (few := self.votes.glance.fewer_than(panel.redrawn)):
+            return None
+        have = "has" if few == 1 else "have"
+        which = "only one" if panel.redrawn == 2 else f"fewer than {panel.redrawn}"
+        return f"{few:,} of {self.votes.glance.items:,} items {have} {which}"
+
+    def title_of(self, panel: Panel) -> str:
+        """The votes that its runs were given, and what of them is there twice."""
+        return "; ".join(filter(None, (panel.votes, self.short_of(panel))))
 
     @property
     def runs(self) -> tuple[StoredRun, ...]:
@@ -242,6 +267,7 @@ def collect(
         class_shares=shares,
         notes=tuple(notes),
         source=whence,
+        varying=occurring(every),
         votes=TheVotes.recorded(every) if votes is None else TheVotes.of(votes, whence),
     )
 

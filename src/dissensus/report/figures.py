@@ -252,7 +252,7 @@ def plot_by_votes(data: ByVotes, ax: Axes) -> None:
             if np.isfinite(i.low):
                 ax.plot([position, position], [i.low, i.high], color=look.colour, lw=1.2, zorder=2)
     ax.set_xticks(range(len(data.panels)), data.panels)
-    ax.set_xlabel("votes an item")
+    ax.set_xlabel("votes an item" + (", *: with replacement" if any("*" in name for name in data.panels) else ""))
     ax.set_title(data.title)
     ax.grid(axis="y", color=HAIR, lw=0.5, alpha=0.7)
 

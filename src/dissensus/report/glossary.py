@@ -13,6 +13,11 @@ METHODS = {
     "mixup": "the majority label; inputs and labels of two items are mixed",
 }
 
+DRAWS = {
+    "subsample": "without replacement: so many of an item's real votes, each once",
+    "resample": "with replacement: an item's votes may come twice, and do where it has fewer",
+}
+
 MEASURES = {
     ("kl", False): "how far the predicted probabilities are from the votes, in nats; lower is better",
     ("kl", True): (

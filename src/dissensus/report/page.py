@@ -19,7 +19,7 @@ from dissensus.report import figures, rules, tables
 from dissensus.report.basin import basin, basin_csv
 from dissensus.report.comparison import Comparison, Panel, collect
 from dissensus.report.gallery import gallery
-from dissensus.report.glossary import MEASURES, method_in_words
+from dissensus.report.glossary import DRAWS, MEASURES, method_in_words
 from dissensus.report.in_short import in_short
 from dissensus.report.leftovers import LIST, file_list, leftovers
 from dissensus.report.output import Files, picture, render, uri, write_files
@@ -144,7 +144,8 @@ def _content(comparison: Comparison, data: Dataset | None) -> tuple[dict[str, An
         "votes_needed": votes_needed(comparison),
         "items": items,
         "rules": _rules_in_words(),
-        "setting": {field: _told(value) for field, value in comparison.setting.items()},
+        "setting": {field: _told(value) for field, value in _shared(comparison).items()},
+        "varying": {field: _told(value) for field, value in _varying(comparison).items()},
         "about": _about(comparison.runs),
     }
     return content, files
@@ -158,7 +159,7 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
     truth = any(measure.against == "truth" for measure in panel.scores)
     return {
         "panel": panel,
-        "title": panel.votes.capitalize(),
+        "title": comparison.title_of(panel).capitalize(),
         "best": judged,
         "last": [j for j in panel.judgements if j.checkpoint == "last"],
         "last_agrees": _same_words(panel),
@@ -228,6 +229,28 @@ def _rules_in_words() -> list[tuple[str, str]]:
     return [
         (head, " ".join(text.split())) for head, _, text in (r.partition(": ") for r in listing.split("\n- ")) if text
     ]
+
+
+VARIED = ("method", "votes", "draw")  # what comparisons are made of: told as such where they have one value, too
+
+
+def _shared(comparison: Comparison) -> dict[str, Any]:
+    """What the plans of all runs say, also where they might have differed and do not."""
+    alike = {name: values[0] for name, values in comparison.varying.items() if len(values) == 1 and name not in VARIED}
+    return {**comparison.setting, **alike}
+
+
+def _varying(comparison: Comparison) -> dict[str, Any]:
+    """What runs differ in: method, votes, how these are drawn, seeds, and whatever tells variants of a method apart."""
+    told: dict[str, Any] = {
+        "method": comparison.methods,
+        "votes": "; ".join(panel.votes for panel in comparison.panels),
+    }
+    if "draw" in comparison.varying:
+        told["draw"] = [f"{draw} ({DRAWS.get(draw, 'another draw')})" for draw in comparison.varying["draw"]]
+    told["seed"] = list(dict.fromkeys(seed for panel in comparison.panels for seed in panel.seeds))
+    others = {name: values for name, values in comparison.varying.items() if len(values) > 1 and name not in VARIED}
+    return {**told, **others}
 
 
 def _told(value: Any) -> str:

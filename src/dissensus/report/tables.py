@@ -262,7 +262,9 @@ def _summary(comparison: Comparison, panel: Panel, measures: Sequence[Measure]) 
         cells = tuple(_narrow(estimate_cell(references.get(m.metric))) for m in measures)
         rows.append(TableRow(name, "reference", cells))
     head = ("method", *(heading(m.metric, " + temperature" if m.tempered else "") for m in measures))
+    short = comparison.short_of(panel)
     title = f"{comparison.title}, {panel.votes}, {measures[0].checkpoint if measures else 'best'} epoch"
+    title += f" ({short})" if short else ""
     return Table(title, head, tuple(rows), _legend(comparison, panel, rows, [m.metric for m in measures]))
 
 
@@ -350,17 +352,19 @@ def to_json(comparison: Comparison) -> str:
         "notes": list(comparison.notes),
         "votes": None if comparison.votes is None else comparison.votes.as_json,
         "setting": dict(comparison.setting),
+        "varying": {field: list(values) for field, values in comparison.varying.items()},
         "ceilings": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.ceilings.items()},
         "floors": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.floors.items()},
         "class_shares": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.class_shares.items()},
-        "panels": [_panel_json(panel) for panel in comparison.panels],
+        "panels": [_panel_json(comparison, panel) for panel in comparison.panels],
     }
     return json.dumps(_strict(content), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def _panel_json(panel: Panel) -> dict[str, Any]:
+def _panel_json(comparison: Comparison, panel: Panel) -> dict[str, Any]:
     return {
         "votes": panel.votes,
+        "title": comparison.title_of(panel),
         "seeds": list(panel.seeds),
         "methods": list(panel.methods),
         "runs": {method: [run.name for run in runs] for method, runs in panel.runs.items()},

@@ -145,14 +145,14 @@ class ByVotes:
     """One measure by the number of votes the runs were given."""
 
     title: str
-    panels: tuple[str, ...]
+    panels: tuple[str, ...]  # numbers of votes, with a star where they were drawn with replacement
     intervals: Mapping[str, tuple[Interval | None, ...]]  # method -> one a panel
 
 
 def by_votes(comparison: Comparison, measure: Measure) -> ByVotes:
     return ByVotes(
         title=measure.title,
-        panels=tuple(panel.votes.split()[0] for panel in comparison.panels),
+        panels=tuple(panel.votes.split()[0] + "*" * (panel.redrawn is not None) for panel in comparison.panels),
         intervals={
             method: tuple(panel.interval(measure, method) for panel in comparison.panels)
             for method in comparison.methods

@@ -41,8 +41,17 @@ def votes_needed(comparison: Comparison) -> str | None:
         told.append(f"with {listed(found[most.votes])} no fewer than {most.votes} are shown to be enough")
     return (
         f"Votes needed: {'; '.join(told)}. Enough is a KL of at most {RULE.margin:g} above that of {most.votes} "
-        f"(one-sided paired t-test over {len(shared)} seeds, {100 * ALPHA:g} %)."
+        f"(one-sided paired t-test over {len(shared)} seeds, {100 * ALPHA:g} %).{_repeats(comparison)}"
     )
+
+
+def _repeats(comparison: Comparison) -> str:
+    """That some of the votes are there twice, where they were drawn with replacement."""
+    redrawn = [panel for panel in comparison.panels if panel.redrawn is not None]
+    if not redrawn:
+        return ""
+    short = [told for panel in redrawn if (told := comparison.short_of(panel))]
+    return f" Drawn with replacement, one vote may count twice{': ' + listed(short) if short else ''}."
 
 
 def _enough(tried: Sequence[Panel], most: Panel, method: str, seeds: Collection[str]) -> str:
