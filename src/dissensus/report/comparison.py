@@ -23,7 +23,7 @@ from dissensus.metrics import METRICS, Estimate
 from dissensus.records import StoredRun
 from dissensus.report.pairing import Group, occurring, pair
 from dissensus.report.phrases import phrase
-from dissensus.report.references import ceilings, class_shares, floors
+from dissensus.report.references import People, ceilings, class_shares, floors, people
 from dissensus.report.rules import ALPHA, RULES, Rule
 from dissensus.report.the_votes import TheVotes
 from dissensus.stats import Interval, Verdict, bootstrap, fewest_seeds, judge
@@ -176,6 +176,7 @@ class Comparison:
     setting: Mapping[str, Any]  # what all plans share, by dotted name
     panels: tuple[Panel, ...]
     ceilings: Mapping[str, Estimate]  # metric -> half of the annotators predict the other half
+    people: People  # what the ceilings are; with few votes they are none
     floors: Mapping[str, Estimate]  # metric -> a perfect model, scored on this number of items and votes
     class_shares: Mapping[str, Estimate]  # metric -> a model that says the shares of the classes of every item
     notes: tuple[str, ...]  # what a reader has to know: seeds left out, rules that could not be kept
@@ -195,7 +196,7 @@ class Comparison:
     @property
     def references(self) -> dict[str, Mapping[str, Estimate]]:
         """What scores are held against, by its name in tables."""
-        told = {"human ceiling": self.ceilings, "noise floor": self.floors, "class shares": self.class_shares}
+        told = {self.people.name: self.ceilings, "noise floor": self.floors, "class shares": self.class_shares}
         return {name: found for name, found in told.items() if found}
 
     def short_of(self, panel: Panel) -> str | None:
@@ -254,7 +255,7 @@ def collect(
     # The votes on the evaluation items are the same for all methods and panels of a seed.
     one_a_seed = next(iter(max(panels, key=lambda panel: len(panel.seeds)).runs.values()))
     shown = [metric for metric in HEADLINE if Measure(metric) in panels[0].scores]
-    shares = class_shares(one_a_seed, shown)
+    shares, limits = class_shares(one_a_seed, shown), ceilings(one_a_seed, shown)
     notes += [note for panel in panels if (note := learned_little(panel, shares))]
     every = [run for panel in panels for runs in panel.runs.values() for run in runs]
     whence = every[0].source if source is None else source
@@ -262,7 +263,8 @@ def collect(
         data=str(setting["data.name"]),
         setting=setting,
         panels=panels,
-        ceilings=ceilings(one_a_seed, shown),
+        ceilings=limits,
+        people=people(one_a_seed, limits, shares),
         floors=floors(one_a_seed, shown),
         class_shares=shares,
         notes=tuple(notes),

@@ -193,7 +193,7 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
             figures.entropy_figure(comparison, panel),
             f"Entropy of the predictions of {methods} against the entropy of the annotators, item by item.",
             "Grey: items of all seeds. Line and band: median and quartiles of the model's entropy. ρ: Spearman "
-            "correlation, mean over seeds; the ceiling is what half of the annotators reach with the other half.",
+            f"correlation, mean over seeds{_reached(comparison)}.",
         ),
         "learning": picture(
             files,
@@ -203,6 +203,15 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
             "Mean over seeds, with a band of one standard deviation. The mark is the best epoch.",
         ),
     }
+
+
+def _reached(comparison: Comparison) -> str:
+    """What stands in brackets beside the correlation of a method, if anything does."""
+    if "entropy_correlation" not in comparison.ceilings:
+        return ""
+    if comparison.people.ceiling:
+        return "; the ceiling is what half of the annotators reach with the other half"
+    return f"; people: what people reach predicting people ({comparison.people.halves}), which is no ceiling"
 
 
 def _same_words(panel: Panel) -> bool:

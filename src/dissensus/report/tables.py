@@ -160,11 +160,8 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[TableRow], metr
         )
         notes.append(f"+ temperature: one number a run, fitted by soft cross-entropy {where}.")
     names = {row.name for row in rows}
-    if "human ceiling" in names:
-        notes.append(
-            "Human ceiling: half of the annotators predict the other half. A model may pass it, being less noisy than "
-            "few votes."
-        )
+    if comparison.people.name in names:
+        notes.append(comparison.people.words)
     if "noise floor" in names:
         notes.append(
             "Noise floor: what a perfect model would score with this number of items and votes. Where no truth is "
@@ -176,8 +173,9 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[TableRow], metr
             "Class shares: how frequent each class is, said of every item alike, as if a model never looked at one. "
             "One that has learned may have a KL as high if it is too sure; its KL after a temperature tells."
         )
-    if names & {"human ceiling", "noise floor", "class shares"}:
-        notes.append("± of ceiling and floor: the spread over draws of one seed; of class shares: the standard error.")
+    if names & comparison.references.keys():
+        of = "ceiling" if comparison.people.ceiling else "people"
+        notes.append(f"± of {of} and floor: the spread over draws of one seed; of class shares: the standard error.")
     if "accuracy" in metrics:
         which = "Accuracy and ECE are" if "ece" in metrics else "Accuracy is"
         of_files = "votes" in comparison.source  # which have votes alone
@@ -353,6 +351,7 @@ def to_json(comparison: Comparison) -> str:
         "votes": None if comparison.votes is None else comparison.votes.as_json,
         "setting": dict(comparison.setting),
         "varying": {field: list(values) for field, values in comparison.varying.items()},
+        "ceilings_are": comparison.people.name,
         "ceilings": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.ceilings.items()},
         "floors": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.floors.items()},
         "class_shares": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.class_shares.items()},

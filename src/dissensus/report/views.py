@@ -87,7 +87,7 @@ class Entropies:
     centres: Floats  # (bins,)
     quartiles: Floats  # (3, bins)
     correlation: float
-    ceiling: float | None
+    people: tuple[str, float] | None  # what they reach among themselves, by what that is called
 
 
 def entropies(comparison: Comparison, panel: Panel, method: str, bins: int = 8) -> Entropies:
@@ -107,7 +107,7 @@ def entropies(comparison: Comparison, panel: Panel, method: str, bins: int = 8) 
         centres=np.array([human[m].mean() for m in members]),
         quartiles=np.array([np.quantile(model[m], [0.25, 0.5, 0.75]) for m in members]).T,
         correlation=np.nan if scores is None else float(scores.mean()),
-        ceiling=None if limit is None else limit.mean,
+        people=None if limit is None else ("ceiling" if comparison.people.ceiling else "people", limit.mean),
     )
 
 
