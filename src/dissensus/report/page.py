@@ -14,7 +14,7 @@ from typing import Any
 from dissensus.base.errors import DissensusError
 from dissensus.base.words import listed
 from dissensus.datasets import DATASETS, Dataset, load, own_data
-from dissensus.records import StoredRun
+from dissensus.records import CHECKPOINTS, StoredRun
 from dissensus.report import figures, rules, tables
 from dissensus.report.basin import basin, basin_csv
 from dissensus.report.comparison import Comparison, Panel, collect
@@ -86,8 +86,8 @@ def table_files(comparison: Comparison) -> dict[str, str]:
     }
     for panel in comparison.panels:
         end = f"-{panel.slug}" if several else ""
-        methods = [tables.methods_table(comparison, panel, checkpoint) for checkpoint in ("best", "last")]
-        verdicts = [tables.verdicts_table(panel, checkpoint) for checkpoint in ("best", "last")]
+        methods = [tables.methods_table(comparison, panel, checkpoint) for checkpoint in CHECKPOINTS]
+        verdicts = [tables.verdicts_table(panel, checkpoint) for checkpoint in CHECKPOINTS]
         files[f"methods{end}.md"] = "\n".join(map(tables.to_markdown, methods))
         files[f"verdicts{end}.md"] = "\n".join(map(tables.to_markdown, verdicts))
         if (found := basin(panel)) is not None:

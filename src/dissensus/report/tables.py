@@ -10,16 +10,18 @@ import io
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from dissensus.base.words import listed
 from dissensus.metrics import METRICS, Estimate
+from dissensus.records import Checkpoint
 from dissensus.report.comparison import HEADLINE, Comparison, Judgement, Measure, Panel
 from dissensus.report.in_short import in_short
 from dissensus.report.rules import ALPHA, RULES
+from dissensus.report.ties import ties
 from dissensus.report.votes_needed import votes_needed
 from dissensus.stats import Interval, Verdict
 from dissensus.stats.bootstrap import FEWEST
@@ -97,7 +99,9 @@ def interval_cell(interval: Interval | None, best: bool = False, digits: int = 3
     return Box(number(interval.mean, digits), bounds, best)
 
 
-def methods_table(comparison: Comparison, panel: Panel, checkpoint: str = "best", against: str = "human") -> Table:
+def methods_table(
+    comparison: Comparison, panel: Panel, checkpoint: Checkpoint = "best", against: str = "human"
+) -> Table:
     """Methods × metrics: means over seeds with intervals, plain and after a temperature, with ceiling and floor."""
     measured = {measure.metric for measure in panel.scores if measure.against == against}
     metrics = [metric for metric in HEADLINE if metric in measured]
@@ -121,7 +125,7 @@ def methods_table(comparison: Comparison, panel: Panel, checkpoint: str = "best"
         title,
         ("method", *(heading(metric) for metric in metrics)),
         tuple(rows),
-        _legend(comparison, panel, rows, metrics),
+        _legend(comparison, panel, rows, metrics, checkpoint),
     )
 
 
@@ -145,7 +149,13 @@ def estimate_cell(estimate: Estimate | None, digits: int = 3) -> Box:
     return Box() if estimate is None else Box(number(estimate.mean, digits), f"± {number(estimate.sd, digits)}")
 
 
-def _legend(comparison: Comparison, panel: Panel, rows: Sequence[TableRow], metrics: Sequence[str]) -> tuple[str, ...]:
+def _legend(
+    comparison: Comparison,
+    panel: Panel,
+    rows: Sequence[TableRow],
+    metrics: Sequence[str],
+    checkpoint: Checkpoint,
+) -> tuple[str, ...]:
     seeds = len(panel.seeds)
     notes = [
         "One seed: there are no intervals, and nothing can be tested."
@@ -178,9 +188,10 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[TableRow], metr
         notes.append(f"± of {of} and floor: the spread over draws of one seed; of class shares: the standard error.")
     if "accuracy" in metrics:
         which = "Accuracy and ECE are" if "ece" in metrics else "Accuracy is"
-        of_files = "votes" in comparison.source  # which have votes alone
-        label = "" if of_files else "the data's own label if there is one among the tied, else against "
-        notes.append(f"{which} against the most frequent vote; in a tie against {label}the first of the tied classes.")
+        classes = comparison.setting.get("data.classes")
+        order = list(map(str, classes)) if isinstance(classes, list | tuple) else []
+        tied = ties(panel.runs, checkpoint).words("votes" in comparison.source, order)
+        notes.append(f"{which} against the most frequent vote." + (f" {tied}" if tied else ""))
     if "ece" in metrics:
         notes.append(
             "A model that matches divided annotators is right more often than it says, and ECE counts that as an error."
@@ -244,14 +255,17 @@ RULES_IN_WORDS = (
 )
 
 
-def summary(comparison: Comparison, checkpoint: str = "best") -> list[Table]:
+def summary(comparison: Comparison, checkpoint: Checkpoint = "best") -> list[Table]:
     """What a terminal shows, a table for every number of votes: what the rules judge, and accuracy."""
     measures = [Measure(rule.metric, rule.tempered, checkpoint) for rule in RULES]
     measures.append(Measure("accuracy", checkpoint=checkpoint))
-    return [_summary(comparison, panel, [m for m in measures if m in panel.scores]) for panel in comparison.panels]
+    return [
+        _summary(comparison, panel, [m for m in measures if m in panel.scores], checkpoint)
+        for panel in comparison.panels
+    ]
 
 
-def _summary(comparison: Comparison, panel: Panel, measures: Sequence[Measure]) -> Table:
+def _summary(comparison: Comparison, panel: Panel, measures: Sequence[Measure], checkpoint: Checkpoint) -> Table:
     rows = [
         TableRow(method, "method", tuple(_narrow(_score_cell(panel, measure, method)) for measure in measures))
         for method in panel.methods
@@ -261,9 +275,9 @@ def _summary(comparison: Comparison, panel: Panel, measures: Sequence[Measure]) 
         rows.append(TableRow(name, "reference", cells))
     head = ("method", *(heading(m.metric, " + temperature" if m.tempered else "") for m in measures))
     short = comparison.short_of(panel)
-    title = f"{comparison.title}, {panel.votes}, {measures[0].checkpoint if measures else 'best'} epoch"
+    title = f"{comparison.title}, {panel.votes}, {checkpoint} epoch"
     title += f" ({short})" if short else ""
-    return Table(title, head, tuple(rows), _legend(comparison, panel, rows, [m.metric for m in measures]))
+    return Table(title, head, tuple(rows), _legend(comparison, panel, rows, [m.metric for m in measures], checkpoint))
 
 
 def _narrow(cell: Box) -> Box:
@@ -366,6 +380,7 @@ def _panel_json(comparison: Comparison, panel: Panel) -> dict[str, Any]:
         "title": comparison.title_of(panel),
         "seeds": list(panel.seeds),
         "methods": list(panel.methods),
+        "ties": asdict(ties(panel.runs)),
         "runs": {method: [run.name for run in runs] for method, runs in panel.runs.items()},
         "scores": [
             {
