@@ -219,6 +219,7 @@ def test_texts_of_ones_own_are_found_again(make_run, tmp_path):
 
 def test_every_method_and_judged_measure_is_explained_to_newcomers(outline):
     assert set(glossary.METHODS) == set(METHODS)
+    assert set(glossary.CONTROLS) < set(METHODS)
     assert set(glossary.MEASURES) == {(rule.metric, rule.tempered) for rule in RULES}
     text = outline.text
     for words in [

@@ -16,6 +16,8 @@ METHODS = {
     "mixup": "the majority label; inputs and labels of two items are mixed",
 }
 
+CONTROLS = ("deterministic-control", "shuffled-sls")  # there to be compared with: nobody would train on them
+
 DRAWS = {
     "subsample": "without replacement: so many of an item's real votes, each once",
     "resample": "with replacement: an item's votes may come twice, and do where it has fewer",
