@@ -91,7 +91,7 @@ def test_more_votes_that_make_it_worse_are_not_called_needed(swept, harmed):
     )
     alone = votes_needed(collect(harmed("mixup", {5: 1, "all": 3})))
     assert alone.endswith(
-        "higher with all votes than with 5 votes an item. A one-sided paired t-test over 3 seeds, 5 %."
+        "higher with all votes than with 5 votes an item. Shown by a one-sided paired t-test over 3 seeds, 5 %."
     )
     both = [*harmed("mixup", {5: 1, "all": 3}), *harmed("label-smoothing", {5: 1, "all": 3})]
     assert votes_needed(collect(both)).startswith(

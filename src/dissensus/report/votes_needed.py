@@ -56,7 +56,11 @@ def votes_needed(comparison: Comparison) -> str | None:
     if not told:
         return None
     test = f"one-sided paired t-test over {len(shared)} seeds, {100 * ALPHA:g} %"
-    enough = f"Enough is a KL of at most {RULE.margin:g} above that of {most.votes} ({test})" if found else f"A {test}"
+    enough = (
+        f"Enough is a KL of at most {RULE.margin:g} above that of {most.votes} ({test})"
+        if found
+        else f"Shown by a {test}"
+    )
     return f"Votes needed: {'; '.join(told)}. {enough}.{_repeats(comparison)}"
 
 
