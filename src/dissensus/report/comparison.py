@@ -7,6 +7,7 @@ comparison, and :func:`collect` says so.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -247,6 +248,7 @@ def collect(
         if needed := max((one.seeds_needed for one in panel.judgements if one.hopeless), default=0):
             place = f"with {panel.votes}" if len(panels) > 1 else "here"
             notes.append(f"{len(panel.seeds)} seeds can never show a difference {place}, {needed} could.")
+    notes += [note for panel in panels for note in same_predictions(panel, several=len(panels) > 1)]
     if any(panel.cross_fitted for panel in panels):
         notes.append(
             "No items were set aside for selection: the best checkpoint was chosen on the evaluation items themselves, "
@@ -288,6 +290,22 @@ def learned_little(panel: Panel, shares: Mapping[str, Estimate]) -> str | None:
         f"the shares of the classes of every item scores {shares[rule.metric].mean:.3f}. The verdicts compare models "
         "that hardly see the item; a better model, other inputs or more items come first."
     )
+
+
+def same_predictions(panel: Panel, several: bool = False) -> list[str]:
+    """A note on methods whose models say the same of every item in every seed: as methods they are one."""
+    alike: dict[bytes, list[str]] = {}
+    for method, runs in panel.runs.items():
+        said = [run.predictions[name] for run in runs for name in ("best_logits", "last_logits")]
+        if all(np.isfinite(logits).all() for logits in said):  # models that diverged say nothing
+            alike.setdefault(hashlib.sha256(b"".join(map(np.ndarray.tobytes, said))).digest(), []).append(method)
+    where = f"With {panel.votes} " if several else ""
+    return [
+        f"{where}{listed(methods)} gave the same predictions, bit for bit, in every seed: they trained alike, whatever "
+        "their names say, and are the same for that reason."
+        for methods in alike.values()
+        if len(methods) > 1
+    ]
 
 
 def mean_interval(values: Scores) -> Interval:
