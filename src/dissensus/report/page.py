@@ -87,6 +87,7 @@ def table_files(comparison: Comparison) -> dict[str, str]:
     for panel in comparison.panels:
         end = f"-{panel.slug}" if several else ""
         methods = [tables.methods_table(comparison, panel, checkpoint) for checkpoint in CHECKPOINTS]
+        methods += [table for c in CHECKPOINTS if (table := tables.others_table(panel, c)) is not None]
         verdicts = [tables.verdicts_table(panel, checkpoint) for checkpoint in CHECKPOINTS]
         files[f"methods{end}.md"] = "\n".join(map(tables.to_markdown, methods))
         files[f"verdicts{end}.md"] = "\n".join(map(tables.to_markdown, verdicts))
@@ -165,6 +166,7 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
         "last_agrees": _same_words(panel),
         "methods": tables.methods_table(comparison, panel),
         "methods_last": tables.methods_table(comparison, panel, "last"),
+        "others": tables.others_table(panel),
         "methods_truth": tables.methods_table(comparison, panel, against="truth") if truth else None,
         "verdicts": tables.verdicts_table(panel),
         "verdicts_last": tables.verdicts_table(panel, "last"),

@@ -129,6 +129,26 @@ def methods_table(
     )
 
 
+def others_table(panel: Panel, checkpoint: Checkpoint = "best") -> Table | None:
+    """Metrics × methods: all that are in METRICS and not in the table of methods, those of one's own among them."""
+    measured = [Measure(metric, checkpoint=checkpoint) for metric in METRICS if metric not in HEADLINE]
+    rows = [
+        TableRow(
+            heading(m.metric), "method", tuple(interval_cell(panel.interval(m, method)) for method in panel.methods)
+        )
+        for m in measured
+        if m in panel.scores
+    ]
+    seeds = len(panel.seeds)
+    over = "One seed." if seeds == 1 else f"Means over {seeds} paired seeds, with 95 % {_interval(seeds)}s."
+    notes = (over, "None of them is judged. After a temperature, and against a known truth: tables/scores.csv.")
+    return (
+        Table(f"Other metrics at the {checkpoint} epoch", ("metric", *panel.methods), tuple(rows), notes)
+        if rows
+        else None
+    )
+
+
 def heading(metric: str, more: str = "") -> str:
     """A metric's title with its direction.
 
