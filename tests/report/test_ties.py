@@ -53,7 +53,10 @@ def test_where_nothing_ties_it_is_accuracy_itself(make_run):
     assert (found.share, found.most) == (0, 1)
     logits = run.predictions["best_logits"]
     assert found.accuracy["soft"] == metrics.accuracy(np.eye(4)[logits.argmax(1)], run.predictions["labels"])
-    assert found.words(of_files=True) == ""
+    assert found.rule(of_files=True) == ""
+    run.about["source"] = {"votes": "labels.csv", "inputs": "x.npy"}
+    assert "Accuracy is against the most frequent vote." in summary(collect([run]))[0].notes
+    assert not any("tie" in note for note in summary(collect([run]))[0].notes)
 
 
 def test_both_rules_are_told_of_ones_own_data_and_what_the_choice_makes_of_it(tied, outline_of, tmp_path):
@@ -62,16 +65,19 @@ def test_both_rules_are_told_of_ones_own_data_and_what_the_choice_makes_of_it(ti
     found = collect(tied)
     share = found.panels[0]
     seen = ties(share.runs)
-    told = (
+    rule = (
         f"Several classes have most votes on {100 * seen.share:.0f} % of the evaluation items: right is the first of "
         "them in the order of the classes (cat, dog, owl, fox), while training on the majority draws one of them by "
-        "lot. "
-        f"With a tie shared among its classes accuracy is {seen.accuracy['soft']:.3f} for soft and "
+        "lot."
+    )
+    told = (
+        f"With a tie shared among its classes, accuracy is {seen.accuracy['soft']:.3f} for soft and "
         f"{seen.accuracy['majority']:.3f} for majority, of {seen.most:.3f} at most."
     )
     text = outline_of(write_page(found, tmp_path).read_text("utf-8")).text
-    assert f"Accuracy and ECE are against the most frequent vote. {told}" in text
-    assert f"Accuracy is against the most frequent vote. {told}" in summary(found)[0].notes
+    assert f"Accuracy and ECE are against the most frequent vote. {rule} {told}" in text
+    notes = summary(found)[0].notes
+    assert notes[notes.index(told) - 1] == f"Accuracy is against the most frequent vote. {rule}"
     assert json.loads(to_json(found))["panels"][0]["ties"]["accuracy"] == seen.accuracy
     assert "a tie is drawn by lot, once" in glossary.METHODS["majority"]
     assert glossary.METHODS["majority"] in text
@@ -84,6 +90,7 @@ def test_a_label_of_the_datas_own_comes_first(tied):
         " % of the evaluation items: right is the data's own label if it is one of them, else the first of them, while "
         "training on the majority draws one of them by lot."
     )
+    assert not any(note.startswith("With a tie shared") for note in table.notes)
 
 
 def test_a_method_that_diverged_has_no_accuracy(make_run):
@@ -94,6 +101,16 @@ def test_a_method_that_diverged_has_no_accuracy(make_run):
     runs = {"soft": [make_run("soft", edit=two_votes)], "sls": [make_run("sls", edit=diverged)]}
     assert list(ties(runs).accuracy) == ["soft", "sls"]
     assert list(ties(runs, "last").accuracy) == ["soft"]
-    alone = ties({"sls": runs["sls"]}, "last").words(of_files=True, classes=list("abcdefg"))
-    assert "in the order of the classes, while" in alone
-    assert f"accuracy is {ties(runs).most:.3f} at most." in alone
+    alone = ties({"sls": runs["sls"]}, "last")
+    assert "in the order of the classes, while" in alone.rule(of_files=True, classes=list("abcdefg"))
+    assert alone.told().endswith(f"accuracy is {alone.most:.3f} at most.")
+
+
+def test_of_several_numbers_of_votes_the_rule_is_told_once(make_run):
+    runs = [make_run(method, votes=n, edit=two_votes) for method in ("soft", "majority") for n in (1, "all")]
+    for run in runs:
+        run.about["source"] = {"votes": "labels.csv", "inputs": "x.npy"}
+    one, other = ([n for n in table.notes if "ccuracy" in n] for table in summary(collect(runs)))
+    assert one[0] == other[0]
+    assert one[1].startswith("With a tie shared among its classes, accuracy with 1 vote an item is ")
+    assert other[1].startswith("With a tie shared among its classes, accuracy with all votes is ")

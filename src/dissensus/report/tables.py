@@ -210,8 +210,10 @@ def _legend(
         which = "Accuracy and ECE are" if "ece" in metrics else "Accuracy is"
         classes = comparison.setting.get("data.classes")
         order = list(map(str, classes)) if isinstance(classes, list | tuple) else []
-        tied = ties(panel.runs, checkpoint).words("votes" in comparison.source, order)
-        notes.append(f"{which} against the most frequent vote." + (f" {tied}" if tied else ""))
+        found, of_files = ties(panel.runs, checkpoint), "votes" in comparison.source
+        notes.append(" ".join(filter(None, (f"{which} against the most frequent vote.", found.rule(of_files, order)))))
+        if found.share and of_files:
+            notes.append(found.told(f" with {panel.votes}" if len(comparison.panels) > 1 else ""))
     if "ece" in metrics:
         notes.append(
             "A model that matches divided annotators is right more often than it says, and ECE counts that as an error."

@@ -31,21 +31,27 @@ class Ties:
     most: float  # the accuracy of saying one of the tied classes of every item, ties shared
     accuracy: Mapping[str, float]  # with ties shared: method -> mean over seeds; none where a run has diverged
 
-    def words(self, of_files: bool, classes: Sequence[str] = ()) -> str:
-        """How labels come about, for a reader; ``of_files`` says that the data have votes alone, and no own label."""
+    def rule(self, of_files: bool, classes: Sequence[str] = ()) -> str:
+        """How a label comes about where several could be, for a reader; nothing where that is nowhere.
+
+        ``of_files`` says that the data have votes alone, and no label of their own.
+        """
         if not self.share:
             return ""
         share = f"{100 * self.share:.0f} %" if self.share >= 0.01 else "less than 1 %"
-        told = f"Several classes have most votes on {share} of the evaluation items: "
-        lot = "training on the majority draws one of them by lot"
-        if not of_files:
-            own = "the data's own label if it is one of them, else the first of them"
-            return f"{told}right is {own}, while {lot}."
         order = f" ({', '.join(classes)})" if 0 < len(classes) <= ORDER else ""
-        told += f"right is the first of them in the order of the classes{order}, while {lot}. "
+        first = f"the first of them in the order of the classes{order}"
+        right = first if of_files else "the data's own label if it is one of them, else the first of them"
+        return (
+            f"Several classes have most votes on {share} of the evaluation items: right is {right}, while training on "
+            "the majority draws one of them by lot."
+        )
+
+    def told(self, where: str = "") -> str:
+        """Accuracy without that choice, ``where`` there are several such numbers."""
         methods = listed([f"{value:.3f} for {method}" for method, value in self.accuracy.items()])
         reached = f"{methods}, of {self.most:.3f} at most" if methods else f"{self.most:.3f} at most"
-        return f"{told}With a tie shared among its classes accuracy is {reached}."
+        return f"With a tie shared among its classes, accuracy{where} is {reached}."
 
 
 def ties(runs: Mapping[str, Sequence[StoredRun]], checkpoint: Checkpoint = "best") -> Ties:
