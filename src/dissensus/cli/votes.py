@@ -183,10 +183,14 @@ def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str)
     texts = holds_texts(file, an_item, reading)
     inputs = ["--texts", str(file)] if texts else ["--inputs", "INPUTS"]
     words = ["--votes", str(file), *(word for one in given for word in ("--option", one)), *inputs]
-    draw = "" if told.items_with_two + told.items_without_votes == told.items else " --draw resample"
+    alone = told.fewer_than(2)
+    draw = " --draw resample" if alone else ""
     source = "the texts in this file" if texts else "features or images (or --texts TABLE)"
     out.print(f"\nWhat should I train on, and how many votes do I need? With {source}:")
     out.print(f"[bold]dissensus compare {escape(shlex.join(words))} --per-item 2,all{draw}[/]", soft_wrap=True)
+    if alone:
+        whose = "1 item has one vote, which counts" if alone == 1 else f"{alone:,} items have one vote, which counts"
+        out.print(f"Two votes are drawn with replacement there: {whose} twice.")
 
 
 def _as_option(value: Any) -> str:
