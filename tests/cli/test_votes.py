@@ -109,7 +109,11 @@ def test_what_to_do_next_is_told_with_all_that_was_said_of_the_file(run, tmp_pat
     assert f"dissensus compare {told}\n" in out
     assert "dissensus compare" not in run(*said, "--json")[1]
     (tmp_path / "few.csv").write_text("item,label\nx,cat\nx,dog\ny,cat\n")
-    assert "--per-item 2,all --draw resample\n" in run("votes", "few.csv")[1]
+    out = run("votes", "few.csv")[1]
+    assert (
+        "--per-item 2,all --draw resample\nTwo votes are drawn with replacement there: 1 item has one vote, which"
+        in out
+    )
 
 
 TEXTS = {

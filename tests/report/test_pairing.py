@@ -25,6 +25,29 @@ def test_numbers_of_votes_stand_in_panels_of_their_own(make_run):
     assert found.sentences[0].startswith("1 vote an item. KL: ")
 
 
+def test_votes_that_are_drawn_with_replacement_are_called_so(make_run):
+    """By themselves and beside others: two of one vote are no two votes."""
+    drawn = {"resample": "5 votes an item, drawn with replacement", "subsample": "5 votes an item"}
+    for how, name in drawn.items():
+        (panel,) = collect([make_run("soft", votes=5, draw=how)]).panels
+        assert (panel.votes, panel.redrawn) == (name, 5 if how == "resample" else None)
+    both = collect([make_run("soft", votes=5, draw=draw) for draw in drawn] + [make_run("soft")])
+    assert [panel.votes for panel in both.panels] == [*sorted(drawn.values()), "all votes"]
+    assert [panel.slug for panel in both.panels][1] == "5-votes-an-item-drawn-with-replacement"
+
+
+def test_what_runs_may_differ_in_is_told_with_all_that_occurs(make_run):
+    """That votes are drawn is told of runs whose votes are drawn, and of no other."""
+    runs = [
+        make_run(m, votes=n, draw="resample" if n == 2 else "subsample") for m in ("soft", "sls") for n in (2, "all")
+    ]
+    assert collect(runs).varying == {
+        **{"method": ["soft", "sls"], "votes": [2, "all"], "draw": ["resample"]},
+        **{"hold": [1], "target": ["shares"], "recipe.mixup": [0.0], "versions.delivery": [1]},
+    }
+    assert "draw" not in collect([make_run("soft")]).varying
+
+
 def test_variants_of_a_method_are_told_apart(make_run):
     found = collect([make_run("sls", hold=hold) for hold in (1, 5)] + [make_run("soft")])
     assert found.methods == ("soft", "sls, hold 1", "sls, hold 5")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -149,27 +148,16 @@ def _of_ratings(read: Votes) -> list[str]:
 
 
 def _show_votes(name: str, told: Summary) -> None:
-    few, mean, most = told.votes_per_item
-    each = f"{few} an item" if few == most else f"{few} to {most} an item, {mean:.1f} on average"
-    kind = "multi-label" if told.multilabel else "ordered" if told.ordered else "single-label"
-    rows = [
-        (
-            "items",
-            f"{told.items:,}" + (f" ({told.items_without_votes:,} without votes)" if told.items_without_votes else ""),
-        ),
-        ("votes", f"{told.votes:,} ({each})"),
-        ("annotators", "not known" if told.annotators is None else f"{told.annotators:,}"),
-        ("classes", f"{len(told.classes)}, {kind}"),
-        *_agreement(told),
-    ]
-    show_table(name, ["", ""], rows)
+    from dissensus.votes.summary import percent
+
+    show_table(name, ["", ""], told.in_words(len(told.classes)))
     shares = sorted(told.class_shares.items(), key=lambda pair: -pair[1])
     out.print()
-    largest = [(shown(name), _percent(share)) for name, share in shares[:SHOWN]]
+    largest = [(shown(name), percent(share)) for name, share in shares[:SHOWN]]
     show_table("Shares of the votes", ["class", "share"], largest)
     if len(shares) > SHOWN:
         rest = sum(share for _, share in shares[SHOWN:])
-        out.print(f"and {len(shares) - SHOWN:,} other classes, together {_percent(rest)}")
+        out.print(f"and {len(shares) - SHOWN:,} other classes, together {percent(rest)}")
     if told.most_divided:
         out.print()
         divided = [
@@ -237,36 +225,14 @@ def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str)
         given |= {"text": likely.name} | ({"others": "drop"} if likely.gaps else {})
     inputs = ["--texts", str(file)] if texts else ["--inputs", "INPUTS"]
     words = ["--votes", str(file), *(w for pair in given.items() for w in ("--option", "=".join(pair))), *inputs]
-    draw = "" if told.items_with_two + told.items_without_votes == told.items else " --draw resample"
+    alone = told.fewer_than(2)
+    draw = " --draw resample" if alone else ""
     out.print(f"\nWhat should I train on, and how many votes do I need? With {source}:")
     out.print(f"[bold]dissensus compare {escape(shlex.join(words))} --per-item 2,all{draw}[/]", soft_wrap=True)
+    if alone:
+        whose = "1 item has one vote, which counts" if alone == 1 else f"{alone:,} items have one vote, which counts"
+        out.print(f"Two votes are drawn with replacement there: {whose} twice.")
 
 
 def _as_option(value: Any) -> str:
     return value if isinstance(value, str) else as_toml(value)
-
-
-def _agreement(told: Summary) -> list[tuple[str, str]]:
-    if told.multilabel:
-        return [("agreement", "not told where a vote may name several classes")]
-    if told.unanimous is None:
-        return [("agreement", "not known: no item has two votes")]
-    alone = told.items - told.items_without_votes - told.items_with_two
-    fewer = alone or told.items_without_votes  # all that is told here is of the items on which two people can agree
-    of = f" of the {told.items_with_two:,} with two votes or more" if fewer else ""
-    on = f" on the same {told.items_with_two:,}" if fewer else ""
-    most = f"0: all agree, {math.log(len(told.classes)):.3f}: evenly divided"
-    return [
-        ("unanimous items", _percent(told.unanimous) + of),
-        ("items with a tie for most", _percent(told.tied) + of),
-        ("agreement of two votes", _percent(told.agreement) + on),
-        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats{on} ({most})"),
-        (
-            f"Krippendorff's alpha ({'ordinal' if told.ordered else 'nominal'})",
-            "-" if told.alpha is None else f"{told.alpha:.3f}{on} (1: full agreement, 0: as by chance)",
-        ),
-    ]
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"

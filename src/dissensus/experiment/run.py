@@ -211,7 +211,7 @@ class Begun:
 
     def _content(self, history: Sequence[Row], said: Mapping[str, Predictions], looked: Looked) -> dict[str, Any]:
         seconds = self.clock() - self.started + looked.seconds
-        beside = about(seconds, device_name(), self.source) | {
+        beside = about(seconds, device_name(), self.source, self.data) | {
             "looking": round(looked.seconds, 3),  # of the seconds, those spent inside the model
             "engine": asdict(self.how.engine),
             "width": self.how.width,
