@@ -61,7 +61,8 @@ def test_ratings_are_told_by_distance(run, crowd):
     told = json.loads(run("votes", crowd, "--ordered", "--json")[1])["by_annotator"]
     line = next(line for line in table.splitlines() if line.startswith("p5"))
     one = next(one for one in told if one["annotator"] == "p5")
-    assert f"{one['distance']['mean']:.2f} [{one['distance']['low']:.2f}, {one['distance']['high']:.2f}]" in line
+    mean, low, high = (f"{one['distance'][part]:.2f}" for part in ("mean", "low", "high"))
+    assert f"{mean} [{low.removeprefix('0')}, {high.removeprefix('0')}]" in line
     assert f" {one['lean']:+.2f} " in line
     assert "leans: how many classes above the others" in " ".join(table.split())
 

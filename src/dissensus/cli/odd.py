@@ -74,7 +74,8 @@ def _share(told: WithOthers | None) -> list[str]:
 def _classes(told: WithOthers | None) -> list[str]:
     assert told is not None
     others = "-" if told.others is None else f"{told.others:.2f}"
-    return [f"{told.mean:.2f} [{told.low:.2f}, {told.high:.2f}]", others, f"{told.by_chance:.2f}"]
+    low, high = (f"{end:.2f}".removeprefix("0") for end in (told.low, told.high))  # a line of 80 has no room for both 0
+    return [f"{told.mean:.2f} [{low}, {high}]", others, f"{told.by_chance:.2f}"]
 
 
 def _last(one: Beside) -> list[str]:
