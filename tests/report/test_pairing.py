@@ -57,6 +57,17 @@ def test_mixup_belongs_to_its_method(make_run):
     assert collect([make_run("majority"), make_run("mixup", recipe={"mixup": 1.0})]).methods == ("majority", "mixup")
 
 
+def test_one_file_that_was_read_in_two_ways_is_told_apart_by_these(make_run):
+    runs = [make_run("soft", data={"votes": digest * 64}) for digest in "cd"]
+    for run, without in zip(runs, ({}, {"without": ["F-07"]}), strict=True):
+        run.about["source"] = {"votes": "labels.csv", "inputs": "x.npy", "options": {"item": "task", **without}}
+    told = (
+        r"""1 run of labels.csv with data.votes=c{12}\n  1 run of labels.csv \(without=\["F-07"\]\) with data.votes=d"""
+    )
+    with pytest.raises(InputError, match=told):
+        collect(runs)
+
+
 def test_several_comparisons_are_refused_with_a_way_out(make_run):
     other = {"name": "plants", "votes": "c" * 64}
     runs = [make_run("soft"), make_run("sls"), make_run("soft", data=other)]

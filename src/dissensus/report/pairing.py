@@ -113,8 +113,9 @@ def _one_setting(chosen: Sequence[tuple[StoredRun, Plan]]) -> dict[str, Any]:
         return heads[0]
     fields = dict.fromkeys(field for head in heads for field in head)
     differ = [field for field in fields if len({str(head.get(field)) for head in heads}) > 1]
+    read = dict(zip(ranked, _read_otherwise([firsts[key].source for key in ranked]), strict=True))
     told = "\n".join(
-        f"  {many(len(groups[key]), 'run')}{f' of {file}' if (file := firsts[key].votes_file) else ''} with "
+        f"  {many(len(groups[key]), 'run')}{f' of {file}' if (file := firsts[key].votes_file) else ''}{read[key]} with "
         + ", ".join(f"{field}={short(groups[key][0].get(field))}" for field in differ[:6])
         for key in ranked
     )
@@ -124,6 +125,19 @@ def _one_setting(chosen: Sequence[tuple[StoredRun, Plan]]) -> dict[str, Any]:
         f"these runs belong to {len(groups)} comparisons, which cannot be judged together:\n{told}\n"
         f"Choose one of them by a field of its plan, as in --where {choice}."
     )
+
+
+def _read_otherwise(sources: Sequence[Mapping[str, Any]]) -> list[str]:
+    """In brackets, how each source was told to be read, where sources differ in that: one file may be two data sets.
+
+    >>> _read_otherwise([{"options": {"item": "task", "without": ["ann"]}}, {"options": {"item": "task"}}])
+    [' (without=["ann"])', '']
+    """
+    options = [{name: json.dumps(how) for name, how in (source.get("options") or {}).items()} for source in sources]
+    differ = [
+        {name: how for name, how in one.items() if any(other.get(name) != how for other in options)} for one in options
+    ]
+    return [f" ({', '.join(map('='.join, one.items()))})" if one else "" for one in differ]
 
 
 def occurring(runs: Iterable[StoredRun]) -> dict[str, list[Any]]:
