@@ -181,6 +181,17 @@ def test_how_runs_were_made_is_told_without_folders_and_the_seconds_of_each(make
     assert "/home/ann" not in text
 
 
+def test_what_methods_of_one_s_own_are_made_of_is_not_told_of_all_runs(make_run, outline_of, tmp_path):
+    runs = [make_run(method) for method in ("soft", "mine")]
+    runs[1].about["method"] = {"delivery": "mine", "code": "0123456789abcdef", "recipe": "{}"}
+    assert "0123456789abcdef" not in outline_of(write_page(runs, tmp_path).read_text("utf-8")).text
+
+
+def test_names_of_classes_that_end_in_spaces_are_told_so(make_run, tmp_path):
+    html = write_page([make_run("soft", data={"classes": ["cat", "cat ", "dog", "fox"]})], tmp_path).read_text("utf-8")
+    assert "<dt>data.classes</dt><dd>cat, &#39;cat &#39;, dog, fox</dd>" in html
+
+
 def test_data_are_found_again_and_checked(make_run):
     data = load("glyphs", items=30)
     made = {"name": "glyphs", **data.digest()}

@@ -114,3 +114,13 @@ def test_of_several_numbers_of_votes_the_rule_is_told_once(make_run):
     assert one[0] == other[0]
     assert one[1].startswith("With a tie shared among its classes, accuracy with 1 vote an item is ")
     assert other[1].startswith("With a tie shared among its classes, accuracy with all votes is ")
+
+
+def test_of_votes_drawn_with_replacement_and_classes_that_end_in_spaces(make_run):
+    changes = {"draw": "resample", "data": {"classes": ["cat", "cat ", "owl", "fox"]}}
+    runs = [make_run("soft", votes=n, edit=two_votes, **changes) for n in (2, "all")]
+    for run in runs:
+        run.about["source"] = {"votes": "labels.csv", "inputs": "x.npy"}
+    rule, told = (note for note in summary(collect(runs))[0].notes if "ccuracy" in note)
+    assert "in the order of the classes (cat, 'cat ', owl, fox), while" in rule
+    assert "accuracy with 2 votes an item, drawn with replacement, is " in told

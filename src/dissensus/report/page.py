@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dissensus.base.errors import DissensusError
-from dissensus.base.words import listed
+from dissensus.base.words import listed, shown
 from dissensus.datasets import DATASETS, Dataset, load, own_data
 from dissensus.records import CHECKPOINTS, StoredRun
 from dissensus.report import figures, rules, tables
@@ -268,8 +268,8 @@ def _varying(comparison: Comparison) -> dict[str, Any]:
 
 def _told(value: Any) -> str:
     if isinstance(value, list | tuple):
-        shown = ", ".join(map(str, value[:20]))
-        return shown + (f" and {len(value) - 20} more" if len(value) > 20 else "")
+        told = ", ".join(map(shown, value[:20]))
+        return told + (f" and {len(value) - 20} more" if len(value) > 20 else "")
     if isinstance(value, str) and len(value) == 64:
         return value[:16] + "…"  # a digest
     return "not set" if value is None else str(value)
@@ -278,12 +278,12 @@ def _told(value: Any) -> str:
 def _about(runs: Iterable[StoredRun]) -> dict[str, str]:
     """What was recorded of how the runs were made: one value, or all that occur.
 
-    Without what every run has its own of, which is how long it took, without folders, which stay private, and without
-    the votes, which the page tells of elsewhere.
+    Without what every run has its own of, which is how long it took, without folders, which stay private, without the
+    votes, which the page tells of elsewhere, and without what methods of one's own are made of: that is of some runs.
     """
     seen: dict[str, dict[str, None]] = {}
     for run in runs:
         for field, value in flat(run.about).items():
-            if field.split(".")[0] not in ("source", "seconds", "looking", "votes"):
+            if field.split(".")[0] not in ("source", "seconds", "looking", "votes", "method"):
                 seen.setdefault(field, {})[_told(value)] = None
     return {field: ", ".join(values) for field, values in seen.items()}

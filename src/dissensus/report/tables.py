@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dissensus.base.words import listed
+from dissensus.base.words import listed, shown
 from dissensus.metrics import METRICS, Estimate
 from dissensus.records import Checkpoint
 from dissensus.report.comparison import HEADLINE, Comparison, Judgement, Measure, Panel
@@ -209,11 +209,12 @@ def _legend(
     if "accuracy" in metrics:
         which = "Accuracy and ECE are" if "ece" in metrics else "Accuracy is"
         classes = comparison.setting.get("data.classes")
-        order = list(map(str, classes)) if isinstance(classes, list | tuple) else []
+        order = list(map(shown, classes)) if isinstance(classes, list | tuple) else []
         found, of_files = ties(panel.runs, checkpoint), "votes" in comparison.source
         notes.append(" ".join(filter(None, (f"{which} against the most frequent vote.", found.rule(of_files, order)))))
         if found.share and of_files:
-            notes.append(found.told(f" with {panel.votes}" if len(comparison.panels) > 1 else ""))
+            votes = panel.votes + "," * ("," in panel.votes)  # "2 votes an item, drawn with replacement," and on
+            notes.append(found.told(f" with {votes}" if len(comparison.panels) > 1 else ""))
     if "ece" in metrics:
         notes.append(
             "A model that matches divided annotators is right more often than it says, and ECE counts that as an error."
