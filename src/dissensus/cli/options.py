@@ -89,7 +89,7 @@ Options = Annotated[
         metavar="KEY=VALUE",
         help='How to read the data: label=answer, layout=counts, ordered=true, \'classes=["no","yes"]\', '
         "'ignore=[\"unsure\"]', 'without=[\"ann\"]', fold=case, 'rename={okay=\"ok\"}', 'size=[32,32]', others=drop; "
-        "or items=500 of glyphs. Said as to dissensus votes (--label answer, --ignore unsure) it will do, too.",
+        "or items=500 of glyphs. Options as of dissensus votes (--label answer, --ignore unsure) will do, too.",
     ),
 ]
 Model = Annotated[
