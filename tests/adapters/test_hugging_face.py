@@ -225,6 +225,7 @@ for name, checkpoint in (("whole", None), ("again", "out/checkpoint-7")):  # in 
         assert labels == deliver(int(epoch + 1e-6), items).tolist(), (name, epoch)
     with open(f"{name}{os.environ['RANK']}.json", "w") as file:
         json.dump(batches, file)
+torch.distributed.destroy_process_group()  # or Gloo's threads may abort the process at its end
 """
 
 
