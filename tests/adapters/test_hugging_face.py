@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +15,9 @@ import torch.nn.functional as F
 pytest.importorskip("accelerate")
 transformers = pytest.importorskip("transformers")
 
+from accelerate import skip_first_batches  # noqa: E402
+from accelerate.data_loader import prepare_data_loader  # noqa: E402
+
 from dissensus.adapters.hugging_face import (  # noqa: E402
     DeliversVotes,
     LabelsWithBatch,
@@ -19,6 +25,7 @@ from dissensus.adapters.hugging_face import (  # noqa: E402
     VotesTrainer,
     refuse_unheeded,
 )
+from dissensus.adapters.torch import EpochSampler, Shuffled  # noqa: E402
 from dissensus.base.errors import InputError  # noqa: E402
 from dissensus.base.streams import permutation  # noqa: E402
 from dissensus.delivery import MajorityVote, Multipass, Soft, StochasticLabelSampling  # noqa: E402
@@ -167,6 +174,72 @@ def test_a_run_that_is_resumed_goes_on_with_the_labels_of_its_epoch(model, token
     for (ids, labels, _), (same_ids, same_labels, _) in zip(again.batches, whole.batches[4:], strict=True):
         assert torch.equal(ids, same_ids)
         assert torch.equal(labels, same_labels)
+
+
+def test_the_sampler_of_two_processes_is_told_the_epoch_that_they_resume_in(items) -> None:
+    """It is in one wrapper more than accelerate looks into."""
+    deliver, sampler, found = Multipass(VOTES, seed=0), EpochSampler(Shuffled(N, seed=7)), []
+    trained = Unlabelled(items, N)
+    trained.sampler = sampler
+    loader = torch.utils.data.DataLoader(
+        trained, 3, sampler=sampler, collate_fn=LabelsWithBatch(lambda given: {}, deliver)
+    )
+    for process in range(2):  # batches go to them in turn, and each leaves out the first of its two
+        rest = skip_first_batches(prepare_data_loader(loader, num_processes=2, process_index=process), 1)
+        rest.set_epoch(2)
+        found += [batch["labels"] for batch in rest]
+    np.testing.assert_array_equal(torch.cat(found), deliver(2, permutation(N, 7, "order", 2)[6:]))
+
+
+TWO_PROCESSES = """
+import json, os, sys
+import numpy as np
+import torch
+from transformers import BertConfig, BertForSequenceClassification, TrainingArguments
+from dissensus import Multipass, Votes
+from dissensus.adapters.hugging_face import VotesTrainer
+
+class Seen(VotesTrainer):
+    def compute_loss(self, model, inputs, *given, **options):
+        batches.append([self.state.epoch, inputs["input_ids"][:, 0].tolist(), inputs["labels"].tolist()])
+        return super().compute_loss(model, inputs, *given, **options)
+
+def train(checkpoint):
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=24, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8, num_labels=3
+    )
+    arguments = TrainingArguments(
+        "out", num_train_epochs=4, per_device_train_batch_size=4, save_steps=7, report_to=[], disable_tqdm=True,
+        use_cpu=True, dataloader_pin_memory=False, logging_strategy="no",
+    )
+    dataset = [{"input_ids": [item], "attention_mask": [1]} for item in range(24)]
+    model = BertForSequenceClassification(config)
+    Seen(model, arguments, train_dataset=dataset, deliver=deliver).train(resume_from_checkpoint=checkpoint)
+
+deliver = Multipass(Votes.from_counts([[3, 2, 1]] * 24), seed=0)
+for name, checkpoint in (("whole", None), ("again", "out/checkpoint-7")):  # in the middle of the third epoch
+    batches = []
+    train(checkpoint)
+    for epoch, items, labels in batches:
+        assert labels == deliver(int(epoch + 1e-6), items).tolist(), (name, epoch)
+    with open(f"{name}{os.environ['RANK']}.json", "w") as file:
+        json.dump(batches, file)
+torch.distributed.destroy_process_group()  # or Gloo's threads may abort the process at its end
+"""
+
+
+def test_two_processes_that_are_resumed_go_on_with_the_labels_of_their_epoch(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TWO_PROCESSES)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    seen = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("*.json")}
+    for rank in "01":
+        assert seen[f"again{rank}"] == seen[f"whole{rank}"][7:]
+        assert len(seen[f"again{rank}"]) == 5
+    third = [item for rank in "01" for _, items, _ in seen[f"whole{rank}"][6:9] for item in items]
+    assert sorted(third) == list(range(24))
 
 
 def test_a_trainer_of_one_s_own_is_mixed_with(model, tokenizer, items, tmp_path: Path) -> None:

@@ -159,6 +159,75 @@ def test_the_label_of_a_labelled_data_set_is_taken_away():
     assert WithoutLabel(Subset(labelled, [3])).__getitems__([0])[0][0].item() == 3
 
 
+SHARES = torch.tensor([0.2, 0.5, 0.3])
+MAY_BE_LABELS = {
+    "a whole number": 2, "a truth": True, "of NumPy": np.int64(2), "of torch": torch.tensor(2), "boxed": np.array([2]),
+    "a row of shares": SHARES, "of low precision": SHARES.bfloat16(), "in a list": SHARES.tolist(),
+    "one of three": np.array([0, 1, 0]), "yes or no, for binary cross-entropy": 1.0, "boxed, too": torch.tensor([0.0]),
+}  # fmt: skip
+ARE_NONE = {
+    "a share": 0.5, "an age": 31.0, "of torch": torch.tensor(31.5), "not a number": np.array([np.nan, 0, 1]),
+    "as many features as classes": torch.tensor([0.2, 0.5, 0.9]), "a text": "somebody sleeps", "words": ["a", "b", "c"],
+    "rows of several lengths": [[1], [2, 3]], "an image": torch.zeros(3, 4, 4), "tokens": np.array([5, 9, 2]),
+    "a mapping": {"x": 1}, "nothing": None,
+}  # fmt: skip
+
+
+def asked_for(item, deliver=None, **said):
+    """The items 0, one by one and in a batch."""
+    dataset = VotesDataset([item] * N, deliver or Soft(VOTES), **said)
+    return dataset[0, 0], *dataset.__getitems__([(0, 0)])
+
+
+@pytest.mark.parametrize("entry", MAY_BE_LABELS.values(), ids=MAY_BE_LABELS)
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_what_may_be_a_label_of_the_data_set_is_not_taken_for_an_input_without_a_word(entry, kind):
+    item, deliver = kind([INPUTS[0], entry]), Soft(VOTES)
+    told = (
+        r"the last of the 2 entries of an item may be a label of the data set's own.*"
+        r"\(WithoutLabel\(dataset\), deliver\).*VotesDataset\(dataset, deliver, inputs=2\)"
+    )
+    for ask in (lambda data: data[0, 0], lambda data: data.__getitems__([(0, 0), (0, 1)])):
+        with pytest.raises(InputError, match=told):
+            ask(VotesDataset([item] * N, deliver))
+    assert len(VotesDataset(WithoutLabel([item] * N), deliver)[0, 0]) == 2
+    for x, same, y in asked_for(item, inputs=2):
+        assert torch.equal(x, INPUTS[0])
+        assert same is entry
+        np.testing.assert_array_equal(y, deliver(0)[0])
+
+
+@pytest.mark.parametrize("entry", ARE_NONE.values(), ids=ARE_NONE)
+def test_several_inputs_are_several_inputs(entry):
+    for x, same, y in asked_for((INPUTS[0], entry)):
+        assert torch.equal(x, INPUTS[0])
+        assert same is entry
+        np.testing.assert_array_equal(y, Soft(VOTES)(0)[0])
+
+
+def test_where_votes_name_several_classes_shares_need_no_sum():
+    votes = Votes.from_records(items=range(N), labels=[{0, 1}, {2}] * (N // 2), classes=range(3))
+    item = (INPUTS[0], np.array([1, 1, 0]))
+    assert len(asked_for(item)[0]) == 3
+    with pytest.raises(InputError, match="may be a label of the data set's own"):
+        asked_for(item, Soft(votes))
+
+
+def test_as_many_inputs_as_were_said():
+    with pytest.raises(InputError, match=r"inputs=1 was said, but an item has 2\. WithoutLabel\(dataset\) takes"):
+        asked_for((INPUTS[0], 3), inputs=1)
+    with pytest.raises(InputError, match="inputs=2 was said, but an item has 1"):
+        asked_for(INPUTS[0], inputs=2)
+    assert len(asked_for({"x": INPUTS[0], "y": 2})[0]) == 3
+
+
+def test_a_label_that_may_be_one_is_told_of_by_workers_too():
+    labelled = TensorDataset(INPUTS, torch.ones(N, dtype=torch.int64))
+    sampler = EpochSampler(range(N))
+    with pytest.raises(InputError, match=r"own: tensor\(1\)\. If it is, VotesDataset\(WithoutLabel"):
+        next(iter(DataLoader(VotesDataset(labelled, Soft(VOTES)), 4, sampler=sampler, num_workers=1)))
+
+
 @pytest.mark.parametrize(("item", "kind"), [({"x": 1, "labels": 2}, "dict"), (torch.zeros(3), "Tensor")])
 def test_only_tuples_have_a_last_entry_to_take_away(item, kind):
     message = f"takes the last entry of a tuple away, but an item is of type {kind}"

@@ -39,6 +39,27 @@ def test_compare_judges_skips_what_is_done_and_grows(run, own_data):
     assert len(json.loads(run("runs", "list", "--json")[1])) == 5
 
 
+def test_what_was_left_out_of_the_votes_is_on_the_page_and_told_again_from_stored_runs(run, own_data):
+    with (own_data / "labels.csv").open("a") as file:
+        file.write("3,a9,\n4,a9,unsure\n")
+    how = ("--methods", "majority,soft", "--seeds", 1, "--epochs", 1, "--jobs", 1)
+    code, _, err = run("compare", *OWN, "--option", 'ignore=["unsure"]', *how)
+    assert code == 0, err
+    left_out = ["1 answer is no vote: 1 'unsure'.", "1 row has no label and is no vote (first: labels.csv, line 302)."]
+    assert all(f"Note: {note}" in err for note in left_out)
+    for file in ("labels.csv", "features.npy"):
+        (own_data / file).unlink()
+    code, _, err = run("report", "runs", "--out", "again")
+    assert code == 0, err
+    assert all(f"Note: {note}" in err for note in left_out)
+    for page in (own_data / "report", own_data / "again"):
+        told = json.loads((page / "tables" / "comparison.json").read_text())["votes"]
+        assert (told["items"], told["votes"], told["annotators"], told["notes"][:2]) == (60, 300, 5, left_out)
+        html = (page / "index.html").read_text()
+        assert "<h2>The votes</h2>" in html
+        assert left_out[1] in html
+
+
 def test_the_file_that_is_given_now_has_its_name_on_what_is_told(run, own_data):
     how = ("--inputs", "features.npy", "--methods", "majority,soft", "--seeds", 1, "--epochs", 1, "--jobs", 1)
     assert run("compare", "--votes", "labels.csv", *how)[0] == 0
@@ -347,16 +368,6 @@ def test_missing_annotators_are_told_and_left_out_by_an_option(run, own_data):
     assert err.endswith("leave all annotators out with --option anonymous=true\n")
     code, _, err = run(*arguments, "--option", "anonymous=true")
     assert code == 0, err
-
-
-@pytest.mark.parametrize("command", ["compare", "train"])
-def test_an_option_of_votes_is_told_to_be_one_of_reading(run, command):
-    code, _, err = run(command, "--votes", "labels.csv", "--inputs", "x.npz", "--item", "task")
-    assert code == 2
-    assert "How to read the data is said by --option here: --option item=..." in err
-    assert "--option others=..." in run(command, "--votes", "labels.csv", "--others", "drop")[2]
-    assert "How to read" not in run(command, "--itm", "task")[2]
-    assert "How to read" not in run(command, "--inputs")[2]
 
 
 def test_a_page_that_cannot_be_written_at_the_end_leaves_the_runs(run, own_data, monkeypatch):

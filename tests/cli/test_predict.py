@@ -300,6 +300,64 @@ def test_from_an_export_with_its_texts_to_predictions_of_each(run, own_texts, tr
     assert "unknown option of new items 'say'" in run("predict", name, "--texts", "x.csv", "--option", "say=a")[2]
 
 
+@pytest.fixture
+def export(own_texts):
+    """Votes and texts in one file, none of whose columns has a usual name."""
+    texts = dict(line.split(",") for line in (own_texts / "texts.csv").read_text().splitlines()[1:])
+    rows = [line.split(",") for line in (own_texts / "labels.csv").read_text().splitlines()[1:]]
+    lines = [f"u/{item};{who};{label};{texts[item]}" for item, who, label in rows]
+    (own_texts / "export.csv").write_text("\n".join(["Post URL;Moderator;Severity;Comment text", *lines]) + "\n")
+    return ("--item", "Post URL", "--label", "Severity", "--annotator", "Moderator", "--text", "Comment text")
+
+
+def test_columns_are_named_as_in_training(run, own_texts, export, tiny_encoder):
+    files = ("--votes", "export.csv", "--texts", "export.csv")
+    code, out, err = run("train", *files, *export, "--encoder", tiny_encoder, "--epochs", 1, "--save-model")
+    assert code == 0, err
+    line = out.strip().splitlines()[-1]
+    assert line.endswith("--texts NEW.csv --option 'item=Post URL' --option 'text=Comment text' -o predictions.csv")
+    name = shlex.split(line)[2]
+    (own_texts / "NEW.csv").write_text("Post URL;Comment text\nn/1;a man sleeps .\nn/2;\nn/3;the dog runs .\n")
+    code, out, err = run(*shlex.split(line)[1:])
+    assert code == 2
+    assert err.endswith('NEW.csv, line 3: there is no text. Leave such items out with --option others="drop"\n')
+    code, out, err = run("predict", name, "--texts", "NEW.csv", "--others", "drop", "--json", "--quiet")
+    assert code == 0, err
+    assert err.splitlines() == [
+        "Note: Columns are named as in training: item='Post URL' and text='Comment text'.",
+        "Note: Items without a text are left out: 1 of 3 (first: 'n/2').",
+    ]
+    said = json.loads(out)["predictions"]
+    assert [row["item"] for row in said] == ["n/1", "n/3"]
+    (own_texts / "usual.csv").write_text("id,text\nn/1,a man sleeps .\nn/3,the dog runs .\n")
+    code, out, err = run("predict", name, "--texts", "usual.csv", "--json", "--quiet")
+    assert (code, err, json.loads(out)["predictions"]) == (0, "", said)
+    (own_texts / "url.csv").write_text("url,Comment text\nn/1,a man sleeps .\nn/3,the dog runs .\n")
+    code, out, err = run("predict", name, "--texts", "url.csv", "--json", "--quiet")
+    assert [row["item"] for row in json.loads(out)["predictions"]] == ["0", "1"]
+    assert "Note: Rows of url.csv are numbered from 0: no column is called id, item or task." in err
+    for named in (("--item", "url"), ("--option", "item=url"), ("--option", "ids=url")):
+        code, out, err = run("predict", name, "--texts", "url.csv", *named, "--json", "--quiet")
+        assert (code, json.loads(out)["predictions"]) == (0, said), err
+    code, _, err = run("predict", name, "--texts", "url.csv", "--item", "url", "--ids", "url")
+    assert (code, "item and ids both name the column of the ids; give one of them." in err) == (2, True)
+
+
+def test_the_column_of_ids_of_features_is_that_of_training(run, own_data):
+    features = np.load("features.npy")
+    rows = [f"{row[0]:.4f},{item},{row[1]:.4f}" for item, row in enumerate(features)]
+    Path("table.csv").write_text("\n".join(["a,key,b", *rows]) + "\n")
+    given = ("--votes", "labels.csv", "--inputs", "table.csv", "--ids", "key", "--epochs", 1, "--save-model")
+    code, out, err = run("train", *given)
+    assert code == 0, err
+    line = out.strip().splitlines()[-1]
+    assert line.endswith("--inputs NEW --option item=key -o predictions.csv")
+    code, out, err = run("predict", shlex.split(line)[2], "--inputs", "table.csv", "--quiet")
+    assert code == 0, err
+    assert [row["item"] for row in read(out)] == [str(item) for item in range(60)]
+    assert err == "Note: Columns are named as in training: item='key'.\n"
+
+
 def test_the_items_of_a_named_set(run, tmp_path, train):
     given = ("--data", "glyphs", "--option", "items=80")
     name = train(*given, "--model", "mlp")
@@ -337,13 +395,6 @@ def test_what_is_wrong_is_told_in_a_sentence(run, own_data, train):
         code, out, err = run("predict", *arguments)
         assert (code, out) == (2, ""), arguments
         assert message in err, arguments
-
-
-def test_how_to_read_is_said_by_option(run, own_data):
-    code, _, err = run("predict", "3f2a", "--texts", "new.csv", "--text", "sentence")
-    assert code == 2
-    assert "How to read the data is said by --option here: --option text=..." in err
-    assert "How to read" not in run("predict", "3f2a", "--inputs")[2]
 
 
 def test_a_run_that_kept_no_model_says_how_to_keep_it(run, own_data):

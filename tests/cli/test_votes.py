@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -91,8 +92,13 @@ def test_numbers_say_what_they_are_of(run, tmp_path):
     (tmp_path / "labels.csv").write_text("item,label\nx,cat\nx,dog\ny,cat\ny,cat\nz,dog\n")
     out = run("votes", "labels.csv")[1]
     assert "50.0% of the 2 with two votes or more" in out
-    assert "0.347 nats (0: all agree, 0.693: evenly divided)" in out
-    assert "(1: full agreement, 0: as by chance)" in out
+    assert re.search(r"agreement of two votes +50\.0% on the same 2 ", out)
+    assert "0.347 nats on the same 2 (0: all agree, 0.693: evenly divided)" in out
+    assert re.search(r"alpha \(nominal\) +0\.000 on the same 2 \(1: full agreement, 0: as by chance\)", out)
+    (tmp_path / "labels.csv").write_text("item,label\nx,cat\nx,dog\ny,cat\ny,cat\n")
+    out = run("votes", "labels.csv")[1]
+    assert "0.347 nats (0: all agree" in out
+    assert "on the same" not in out
 
 
 def test_what_to_do_next_is_told_with_all_that_was_said_of_the_file(run, tmp_path):
@@ -103,7 +109,11 @@ def test_what_to_do_next_is_told_with_all_that_was_said_of_the_file(run, tmp_pat
     assert f"dissensus compare {told}\n" in out
     assert "dissensus compare" not in run(*said, "--json")[1]
     (tmp_path / "few.csv").write_text("item,label\nx,cat\nx,dog\ny,cat\n")
-    assert "--per-item 2,all --draw resample\n" in run("votes", "few.csv")[1]
+    out = run("votes", "few.csv")[1]
+    assert (
+        "--per-item 2,all --draw resample\nTwo votes are drawn with replacement there: 1 item has one vote, which"
+        in out
+    )
 
 
 TEXTS = {
@@ -125,6 +135,25 @@ def test_texts_beside_the_votes_are_seen(run, tmp_path, table):
     assert "INPUTS" not in out
     data = own_data(tmp_path / name, texts=tmp_path / name, **({"item": "nr"} if named else {}))
     assert data.inputs.first == ("Meow", "Wuff")
+
+
+def test_texts_in_a_column_of_another_name_are_seen_and_proposed(run, own_texts, tiny_encoder):
+    rows = (own_texts / "labels.csv").read_text().splitlines()[1:]
+    texts = dict(line.split(",") for line in (own_texts / "texts.csv").read_text().splitlines()[1:])
+    texts |= {item: f"{text} again {item}" for item, text in texts.items()} | {"7": ""}
+    lines = [f"{row},{texts[row.split(',')[0]]},2024-05-0{n % 9 + 1} at {n}" for n, row in enumerate(rows)]
+    (own_texts / "all.csv").write_text("\n".join(["item,annotator,label,Comment,when", *lines]) + "\n")
+    out = run("votes", "all.csv")[1]
+    assert "With what seem to be texts, in the column 'Comment' (else --inputs, or --texts TABLE):" in out
+    line = next(line for line in out.splitlines() if line.startswith("dissensus compare"))
+    told = (
+        "dissensus compare --votes all.csv --option text=Comment --option others=drop --texts all.csv --per-item 2,all"
+    )
+    assert line == told
+    words = shlex.split(line)[2:-2]
+    code, _, err = run("train", *words, "--epochs", 1, "--encoder", tiny_encoder)
+    assert code == 0, err
+    assert "Items without texts are left out: 1 of 60 (first: '7')." in err
 
 
 @pytest.mark.parametrize(
@@ -170,6 +199,49 @@ def test_answers_to_ignore_are_no_votes(run, tmp_path):
     assert code == 0, err
     assert json.loads(out)["classes"] == ["cat", "dog"]
     assert "Note: 2 answers are no votes: 1 'unsure', 1 '99'." in err
+
+
+def test_classes_that_differ_in_spaces_are_told_apart_and_joined(run, own_data):
+    rows = [f"{item},a{n},{'ok ' if (item + n) % 9 == 0 else 'bad'}\n" for item in range(60) for n in range(3)]
+    (own_data / "labels.csv").write_text("item,annotator,label\n" + "".join(rows) + "0,a3,Ok\n1,a3,ok\n")
+    out = run("votes", "labels.csv")[1]
+    assert re.search(r"^'ok ' +10\.4% *$", out, re.M)
+    assert re.search(r"^ok +0\.5% *$", out, re.M)
+    code, out, err = run("votes", "labels.csv", "--rename", "ok =ok", "--rename", "Ok=ok")
+    assert code == 0, err
+    assert "Note: 20 labels are read as others: 19 'ok ' and 1 'Ok' as 'ok'." in err
+    words = next(shlex.split(line) for line in out.splitlines() if line.startswith("dissensus compare"))
+    assert words[4:6] == ["--option", 'rename={"ok " = "ok", "Ok" = "ok"}']
+    code, _, err = run("train", *words[2:6], "--inputs", "features.npy", "--epochs", 1)
+    assert code == 0, err
+    assert "Note: 20 labels are read as others: 19 'ok ' and 1 'Ok' as 'ok'." in err
+    code, out, _ = run("votes", "labels.csv", "--fold", "case", "--json")
+    assert (code, json.loads(out)["classes"]) == (0, ["bad", "ok"])
+    code, _, err = run("votes", "labels.csv", "--classes", "ok,bad")
+    assert code == 2
+    assert err.endswith('alone: join them with --fold "case"\n')
+    for wrong, message in (
+        ("Ok", "--rename takes OLD=NEW, such as okay=ok, but was given 'Ok'."),
+        ("a=b", "'a' shall be"),
+    ):
+        code, _, err = run("votes", "labels.csv", "--rename", wrong)
+        assert (code, message in err) == (2, True)
+
+
+def test_of_several_votes_on_an_item_one_is_kept_by_an_option(run, own_data):
+    with (own_data / "labels.csv").open("a") as file:
+        file.write("0,a0,a\n0,a0,b\n")
+    assert "2 votes are by an annotator who had voted on the item before" in run("votes", "labels.csv")[2]
+    code, out, err = run("votes", "labels.csv", "--repeats", "last")
+    assert code == 0, err
+    assert "the last of each is kept, 2 are left out." in err
+    words = next(shlex.split(line) for line in out.splitlines() if line.startswith("dissensus compare"))
+    assert words[4:6] == ["--option", "repeats=last"]
+    code, _, err = run("train", *words[2:6], "--inputs", "features.npy", "--epochs", 1)
+    assert code == 0, err
+    assert "the last of each is kept, 2 are left out." in err
+    code, _, err = run("votes", "labels.csv", "--repeats", "lst")
+    assert (code, "unknown way to keep repeats 'lst'; did you mean 'last'?" in err) == (2, True)
 
 
 def test_classes_that_are_not_shown_are_counted(run, tmp_path):

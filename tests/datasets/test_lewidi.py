@@ -79,7 +79,10 @@ def test_votes_with_their_annotators(write):
     assert data.labels.tolist() == [0, 1, 0, 1]
     assert data.inputs == Texts(["Oh no", "Leave!", "oh, NO <url>", "Stay"])
     assert data.groups.tolist() == [0, 1, 0, 2]
-    told = "1 vote is by an annotator who had voted on the item before (first: 'Ann1' on 'test-1'); all are kept."
+    told = (
+        "1 vote is by an annotator who had voted on the item before: 1 says the same again "
+        "(first: 'Ann1' on 'test-1'); all are kept."
+    )
     assert data.votes.notes == (told,)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.datasets import own_data, own_items
-from dissensus.datasets.text_files import Columns, read_texts
+from dissensus.datasets.text_files import Columns, Likely, likely_texts, read_texts
 from dissensus.votes import Votes
 
 ROWS = [{"id": "b", "text": "Second, one."}, {"id": "a", "text": " First "}, {"id": "c", "text": "second one"}]
@@ -292,8 +292,11 @@ def test_rows_without_ids_are_numbered_where_nobody_voted(tmp_path, name, text, 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("text,from\na man,web\n,web\n", r"x, line 3: there is no text\. Leave such items out\.$"),
-        ('{"text": "a man"}\n{"text": null}\n', r"x, line 2: there is no text\. Leave such items out\.$"),
+        ("text,from\na man,web\n,web\n", r"x, line 3: there is no text\. Leave .* with others=\"drop\"$"),
+        (
+            '{"text": "a man"}\n{"text": null}\n',
+            r"x, line 2: there is no text\. Leave such items out with others=\"drop\"$",
+        ),
         ("id,text\na,a man\n,a dog\n", r"x, line 3: there is no id\. Leave such items out\.$"),
         ("a man\na dog\n", "x has no column 'text'; its columns are a man. .* with text=..."),
         ("text\n\n\n", "x has no rows but blank ones"),
@@ -304,6 +307,33 @@ def test_no_text_is_lost_where_rows_are_numbered(tmp_path, text, message):
     (tmp_path / "x").write_text(text)
     with pytest.raises(InputError, match=message):
         read_texts(tmp_path / "x", Columns(), voted=False)
+
+
+def test_new_items_without_a_text_are_left_out_and_rows_that_are_numbered_are_told_of(tmp_path):
+    told = []
+    path = write(
+        tmp_path / "new.csv", [{"id": "a", "text": "A dog."}, {"id": "b", "text": " "}, {"id": "c", "text": "No."}]
+    )
+    ids, texts = own_items(texts=path, others="drop", say=told.append)
+    assert (ids, texts.first) == (["a", "c"], ("A dog.", "No."))
+    assert told == ["Items without a text are left out: 1 of 3 (first: 'b')."]
+    told.clear()
+    path.write_text("key,text\na,A dog.\nb,\nc,No.\n")
+    assert own_items(texts=path, others="drop", say=told.append)[0] == ["0", "2"]
+    numbered = f"Rows of {path} are numbered from 0: no column is called id, item or task. If one holds ids, name it."
+    assert told == [numbered, "Items without a text are left out: 1 of 3 (first: '1')."]
+    told.clear()
+    assert own_items(texts=path, ids="key", others="drop", say=told.append)[0] == ["a", "c"]
+    path.write_text("text\nA dog.\n")
+    assert own_items(texts=path, say=told.append)[0] == ["0"]  # there is nothing else that might hold ids
+    assert told == ["Items without a text are left out: 1 of 3 (first: 'b')."]
+    path.write_text("id,text\na,\n")
+    with pytest.raises(InputError, match="has no rows but blank ones and those without a text"):
+        own_items(texts=path, others="drop")
+    with pytest.raises(InputError, match='others must be "error" or "drop", but it is \'skip\''):
+        own_items(texts=path, others="skip")
+    with pytest.raises(InputError, match=r"leaves items without a text out, but x\.npz is no table of texts"):
+        own_items("x.npz", others="drop")
 
 
 def test_numbers_are_texts_only_where_cells_have_no_types(tmp_path):
@@ -373,3 +403,28 @@ def test_a_file_of_votes_and_texts_has_one_delimiter(tmp_path):
     with pytest.raises(InputError, match=r"holds the votes as well; say where its columns end with delimiter=\.\.\.$"):
         own_data(path, texts=path, texts_delimiter=";")
     assert own_data(path, texts=path, delimiter=";").inputs.first == ("one", "two")
+
+
+LIKELY = {
+    "texts": ([f"so it is with {n}" for n in range(20)], Likely("what", gaps=False)),
+    "a gap": (["", *(f"so it is with {n}" for n in range(1, 20))], Likely("what", gaps=True)),
+    "few words": ([f"item {n}" for n in range(20)], None),
+    "few texts": (["at some other place", "at this very place"] * 10, None),
+}
+
+
+@pytest.mark.parametrize("held", LIKELY)
+def test_a_column_that_reads_like_texts_is_likely_to_hold_them(tmp_path, held):
+    texts, expected = LIKELY[held]
+    rows = [
+        {"nr": item, "who": who, "label": "xy"[item % 2], "what": text, "when": f"on day {2 * item} or {who}"}
+        for item, text in enumerate(texts)
+        for who in "pq"
+    ]
+    path = write(tmp_path / "votes.csv", rows)
+    assert likely_texts(path, {"item": "nr", "annotator": "who"}) == expected
+    assert likely_texts(path, {"item": "nr", "annotator": "who", "label": "what"}) is None
+    assert likely_texts(path, {}) is None  # the items are not known
+    if expected:
+        longer = [{**row, "longer": f"{row['what']} and more of it"} for row in rows]
+        assert likely_texts(write(tmp_path / "two.csv", longer), {"item": "nr"}).name == "longer"

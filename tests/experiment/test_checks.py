@@ -45,3 +45,11 @@ def test_a_class_of_one_item_among_others_is_told_and_no_mistake():
     (told,) = checks.lone_note(data)
     assert told.startswith("'odd' is the class of one item only (19): trained on or evaluated, but not both")
     assert checks.lone_note(grouped([*range(13), 12, 13])) == []
+
+
+@pytest.mark.parametrize(("lone", "others"), [(2, "1 other class is such, too"), (3, "2 other classes are such, too")])
+def test_other_classes_of_one_item_are_counted(lone, others):
+    labels = np.array([0] * 12 + [1] * 7 + [2 + i for i in range(lone)])
+    data = Dataset("own", np.zeros((len(labels), 2), np.float32), Votes.from_counts(np.eye(5, dtype=int)[labels]))
+    (told,) = checks.lone_note(data)
+    assert f", and {others}: trained on" in told

@@ -16,6 +16,7 @@ from dissensus.experiment.plan import SplitPart
 from dissensus.metrics import METRICS
 from dissensus.records import RunStore, Wanted
 from dissensus.training import Engine, Stopped
+from dissensus.votes.summary import Glance, glance
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,14 @@ def test_a_run_knows_its_plan_and_how_it_was_made(run, data, tiny):
     assert about["engine"] == asdict(Engine())
     assert (about["width"], about["resumed_at"]) == (1, None)
     assert "mine" not in str(stored.plan["data"])
+
+
+def test_a_run_knows_the_votes_it_is_about_and_what_was_left_out_of_them(run, data):
+    told = replace(data, votes=replace(data.votes, notes=("3 rows without a label are left out.",)))
+    kept = run(told, seeds=90).about["votes"]
+    assert Glance.read(kept) == glance(data.votes)
+    assert kept["notes"] == ["3 rows without a label are left out."]
+    assert run(data, seeds=91).about["votes"]["notes"] == list(data.votes.notes)
 
 
 def test_records_stand_beside_the_run(run):

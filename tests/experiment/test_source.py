@@ -86,6 +86,7 @@ WRONG_KINDS = {
     "ordered": ("False", "true or false, but is 'False'"),
     "anonymous": (1, "true or false, but is 1"),
     "classes": ("a,b", """a list, such as ["a", "b"], but is 'a,b'"""),
+    "rename": (["a", "b"], 'a table, such as {"a" = "b"}, but is'),
     "annotators": ("ann", """a list, such as ["a", "b"], but is 'ann'"""),
     "label": (3, """a text, but is 3. As a text it is label='"3"'"""),
     "delimiter": (True, "a text, but is True"),

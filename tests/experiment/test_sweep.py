@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 from dissensus.base.errors import InputError
+from dissensus.delivery import DELIVERIES, METHODS, Method
 from dissensus.experiment import Comparison, Event, Plan, compare
 from dissensus.experiment.budget import Budget, Paces, kind_of
 from dissensus.experiment.making import Maker
@@ -233,6 +236,78 @@ def test_an_unforeseen_error_is_told_with_its_traceback(data, source, tiny, tmp_
     assert len(outcome.failed) == 4
     assert "Traceback" in outcome.failed[0].message
     assert "a bug" in outcome.failed[0].message
+
+
+MINE = """
+from dissensus.delivery import Delivery
+
+SHARPNESS = 2
+
+class Mine(Delivery):
+    name, hard, changes = "mine", False, False
+
+    def prepare(self, source):
+        self.rows = source.shares()
+
+    def __call__(self, epoch, index=None):
+        rows = self.rows(self.positions(index)) ** SHARPNESS
+        return rows / rows.sum(1, keepdims=True)
+"""
+
+
+@pytest.fixture
+def registered(tmp_path, monkeypatch):
+    """Have this be the method "mine", as a plug-in does."""
+    monkeypatch.syspath_prepend(tmp_path)
+    written = []
+
+    def registered(source, **recipe):
+        written.append(f"registered{len(written)}")
+        (tmp_path / f"{written[-1]}.py").write_text(source)
+        monkeypatch.setitem(DELIVERIES, "mine", import_module(written[-1]).Mine)
+        monkeypatch.setitem(METHODS, "mine", Method("mine", "mine", recipe))
+
+    yield registered
+    for name in written:
+        sys.modules.pop(name)
+
+
+def test_runs_of_a_method_of_one_s_own_are_told_of_when_other_code_made_them(data, source, tiny, tmp_path, registered):
+    store = RunStore(tmp_path / "runs")
+
+    def swept(methods=("soft", "mine")):
+        said = []
+        plans = tiny.model_copy(update={"methods": methods}).plans(data)
+        return compare(plans, source, store, jobs=1, say=said.append), said
+
+    registered(MINE)
+    assert swept()[1] == []
+    registered(MINE.replace("SHARPNESS = 2", "SHARPNESS = 2  # rows squared"))
+    outcome, said = swept()
+    assert (len(outcome.skipped), said) == (4, [])
+    sharper = MINE.replace("SHARPNESS = 2", "SHARPNESS = 3")
+    registered(sharper)
+    outcome, said = swept()
+    assert len(outcome.skipped) == 4
+    assert said == [
+        "2 runs of mine are done, by other code than it has now. If what it delivers is not the same any more, raise "
+        "the version of its delivery, or take another store."
+    ]
+    assert swept(["soft"])[1] == []
+    registered(MINE, nesterov=True)
+    assert len(swept()[1]) == 1
+    registered(sharper.replace("    name,", "    version = 2\n    name,"))
+    outcome, said = swept()
+    assert (len(outcome.done), said) == (2, [])
+    registered(sharper)
+    for made_of in (
+        {"delivery": "mine", "code": None, "recipe": "{}"},
+        {},
+    ):  # of a console, of an older release
+        for name in store:
+            file = store.path / name / "about.json"
+            file.write_text(json.dumps(json.loads(file.read_text()) | {"method": made_of}))
+        assert swept()[1] == []
 
 
 def test_jobs_must_be_positive(source, tmp_path):

@@ -94,6 +94,13 @@ def test_it_says_of_its_own_items_what_it_said_in_training(case, tmp_path, reque
     assert run_logits(elsewhere, "best").std(0).max() > 1e-3  # or there is nothing to get wrong
 
 
+def test_whoever_may_read_a_run_may_read_its_model(tmp_path):
+    run = kept(features(), tmp_path / "runs", model=TINY_MLP)
+    rights = {path.name: oct(path.stat().st_mode) for path in run.path.iterdir()}
+    assert rights["model.safetensors"] == rights["plan.json"]
+    assert len(set(rights.values())) == 1, rights
+
+
 def run_logits(folder: str | Path, name: str) -> np.ndarray:
     return StoredRun.at(folder).predictions[f"{name}_logits"]
 

@@ -8,8 +8,9 @@ from scipy.special import log_softmax
 
 from dissensus import stats
 from dissensus.metrics import Estimate
-from dissensus.report import RULES, Judgement, Measure, collect
+from dissensus.report import RULES, Judgement, Measure, collect, write_page
 from dissensus.report.comparison import learned_little
+from dissensus.votes import Votes
 
 
 def direct_kl(run) -> float:
@@ -61,6 +62,26 @@ def test_who_beats_one_and_is_beaten_by_another_is_not_best():
     assert judgement.best == ("soft",)
 
 
+@pytest.mark.parametrize(
+    ("number", "counts", "told"),
+    [
+        (2, [[1, 0], [0, 1], [2, 0]], "2 of 3 items have only one"),
+        (5, [[1, 0], [3, 2], [0, 0]], "1 of 3 items has fewer than 5"),
+        (1, [[1, 0], [0, 1]], None),
+    ],
+)
+def test_items_with_fewer_votes_than_are_drawn_are_counted(make_run, number, counts, told):
+    votes = Votes.from_counts(counts)
+    found = collect([make_run("soft", votes=number, draw="resample")], votes=votes)
+    (panel,) = found.panels
+    assert found.short_of(panel) == told
+    assert found.title_of(panel) == panel.votes + (f"; {told}" if told else "")
+    real = collect([make_run("soft", votes=number, draw="subsample")], votes=votes)
+    assert real.short_of(real.panels[0]) is None
+    unknown = collect([make_run("soft", votes=number, draw="resample")])
+    assert unknown.short_of(unknown.panels[0]) is None
+
+
 def test_both_checkpoints_are_judged(comparison):
     checkpoints = [judgement.checkpoint for judgement in comparison.panels[0].judgements]
     assert checkpoints == ["best"] * 3 + ["last"] * 3
@@ -80,6 +101,48 @@ def test_scores_that_are_equal_in_every_seed_are_said_to_be():
     assert judgement.words == "soft, sls and majority have the same score in every seed"
     apart = stats.judge({"soft": scores, "sls": scores, "majority": scores[::-1]}, margin=0.025)
     assert not Judgement(RULES[0], "best", 3, tuple(apart), unfit=()).identical
+
+
+def test_methods_that_gave_the_same_predictions_are_told(make_run, outline_of, tmp_path):
+    """As where a method of one's own delivers what another one does; one number apart is not the same."""
+
+    def copied(seed):
+        def edit(predictions):
+            for name, array in make_run("soft", seed).predictions.items():
+                predictions[name] = array.copy()
+
+        return edit
+
+    def nearly(seed):
+        def edit(predictions):
+            copied(seed)(predictions)
+            predictions["last_logits"][7, 1] += 1e-5
+
+        return edit
+
+    told = (
+        "soft and mine gave the same predictions, bit for bit, in every seed: they trained alike, whatever their names "
+        "say, and are the same for that reason."
+    )
+    soft = [make_run("soft", seed) for seed in range(2)]
+    others = [*(make_run("majority", seed) for seed in range(2)), *soft]
+    found = collect([*others, *(make_run("mine", seed, edit=copied(seed)) for seed in range(2))])
+    assert [note for note in found.notes if "gave the same" in note] == [told]
+    assert told in outline_of(write_page(found, tmp_path / "page").read_text("utf-8")).text
+    half = [make_run("half", 0, edit=copied(0)), make_run("half", 1, edit=nearly(1))]
+    assert not any("gave the same" in note for note in collect([*others, *half]).notes)
+    few = [make_run(method, seed, votes=5) for method in ("soft", "majority") for seed in range(2)]
+    several = collect([*others, *few, *(make_run("mine", seed, edit=copied(seed)) for seed in range(2))], None)
+    assert "With all votes " + told in several.notes
+
+
+def test_methods_that_diverged_have_no_predictions_to_be_the_same(make_run):
+    def diverged(predictions):
+        for name in ("best_logits", "last_logits"):
+            predictions[name][:] = np.nan
+
+    runs = [make_run(method, edit=diverged) for method in ("soft", "sls")]
+    assert not any("gave the same" in note for note in collect([*runs, make_run("majority")]).notes)
 
 
 def test_one_seed_decides_nothing(make_run):
@@ -107,7 +170,8 @@ def test_models_that_say_the_same_of_every_item_have_learned_nothing(make_run):
                 predictions[name][:] = np.log(shares + 1e-9)
 
     found = collect([make_run(method, seed, edit=blind) for method in ("soft", "sls") for seed in range(2)])
-    (note,) = found.notes
+    (alike, note) = found.notes
+    assert alike.startswith("soft and sls gave the same predictions")
     assert note.startswith("With all votes no method has learned much: the lowest KL after a temperature is ")
     assert f"of every item scores {found.class_shares['kl'].mean:.3f}. " in note
     one_learned = [make_run("majority", seed) for seed in range(2)]

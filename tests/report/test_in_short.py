@@ -50,6 +50,16 @@ CASES = {
         [judged(0, same="ab"), judged(2)],
         "what to train on is not decided, since no method is ahead of the others",
     ),
+    "alike in a part": (
+        [judged(0, same="ab ac bc"), judged(1, same="ab ac bc"), judged(2, same="ab")],
+        "between the methods there is no noticeable difference in KL and KL after temperature; entropy correlation is "
+        "open",
+    ),
+    "alike in one": (
+        [judged(0), judged(1, same="ab ac"), judged(2, same="ab ac bc")],
+        "between the methods there is no noticeable difference in entropy correlation; KL and KL after temperature are "
+        "open",
+    ),
     "all alike": (
         [judged(0, same="ab ac bc")],
         "train on soft, sls or majority, which are the same in all that is judged",

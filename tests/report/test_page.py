@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import json
 import re
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from dissensus.base.errors import MissingExtra, StoreError
 from dissensus.datasets import Dataset, load, own_data
 from dissensus.delivery import METHODS
-from dissensus.report import RULES, collect, glossary, output, page, write_page
+from dissensus.report import RULES, collect, figures, glossary, output, page, summary, write_page
 from dissensus.report.gallery import gallery
 from dissensus.votes import Votes, read_votes
 
@@ -125,6 +127,39 @@ def test_several_numbers_of_votes_and_pictures(make_run, outline_of, tmp_path):
     assert "Means over seeds with 95 % intervals, by the number of votes" in html
 
 
+def test_how_votes_were_drawn_is_told_wherever_their_number_is(make_run, outline_of, tmp_path):
+    runs = [
+        make_run(method, votes=number, draw="resample" if number == 2 else "subsample")
+        for method in ("soft", "sls")
+        for number in (2, "all")
+    ]
+    votes = Votes.from_counts([[1, 0, 0, 0], [0, 2, 0, 1]])
+    html = write_page(collect(runs, votes=votes), tmp_path).read_text("utf-8")
+    title = "2 votes an item, drawn with replacement; 1 of 2 items has only one"
+    assert html.count(f"<h3>{title}</h3>") == html.count("<h3>All votes</h3>") > 3
+    text = outline_of(html).text
+    assert "2 votes an item, drawn with replacement: 1 seed" in text
+    shared, differ = text.partition("The plan that all runs share")[2].split("What differs between them")
+    assert "hold 1 target shares" in shared
+    assert "draw" not in shared
+    assert differ.startswith(
+        " method soft, sls votes 2 votes an item, drawn with replacement; all votes draw resample (with replacement: "
+        "an item's votes may come twice, and do where it has fewer) seed 0 Where it ran"
+    )
+    (terminal, _) = summary(collect(runs, votes=votes))
+    assert terminal.title == "pets, 2 votes an item, drawn with replacement, best epoch (1 of 2 items has only one)"
+    told = json.loads((tmp_path / "tables" / "comparison.json").read_text())
+    assert (told["panels"][0]["title"], told["varying"]["draw"]) == (title, ["resample"])
+    assert figures.by_votes_figure(collect(runs)).axes[0].get_xlabel() == "votes an item, *: with replacement"
+
+
+def test_every_draw_is_explained():
+    pytest.importorskip("pydantic")
+    from dissensus.experiment.plan import Draw
+
+    assert list(glossary.DRAWS) == list(get_args(get_args(Draw)[0]))
+
+
 def test_one_method_that_diverged(make_run, outline_of, tmp_path):
     def diverged(predictions):
         predictions["best_logits"][:] = np.nan
@@ -144,6 +179,17 @@ def test_how_runs_were_made_is_told_without_folders_and_the_seconds_of_each(make
     assert "31.517" not in text
     assert "7.219" not in text
     assert "/home/ann" not in text
+
+
+def test_what_methods_of_one_s_own_are_made_of_is_not_told_of_all_runs(make_run, outline_of, tmp_path):
+    runs = [make_run(method) for method in ("soft", "mine")]
+    runs[1].about["method"] = {"delivery": "mine", "code": "0123456789abcdef", "recipe": "{}"}
+    assert "0123456789abcdef" not in outline_of(write_page(runs, tmp_path).read_text("utf-8")).text
+
+
+def test_names_of_classes_that_end_in_spaces_are_told_so(make_run, tmp_path):
+    html = write_page([make_run("soft", data={"classes": ["cat", "cat ", "dog", "fox"]})], tmp_path).read_text("utf-8")
+    assert "<dt>data.classes</dt><dd>cat, &#39;cat &#39;, dog, fox</dd>" in html
 
 
 def test_data_are_found_again_and_checked(make_run):
@@ -188,6 +234,7 @@ def test_texts_of_ones_own_are_found_again(make_run, tmp_path):
 
 def test_every_method_and_judged_measure_is_explained_to_newcomers(outline):
     assert set(glossary.METHODS) == set(METHODS)
+    assert set(glossary.CONTROLS) < set(METHODS)
     assert set(glossary.MEASURES) == {(rule.metric, rule.tempered) for rule in RULES}
     text = outline.text
     for words in [

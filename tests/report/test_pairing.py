@@ -25,6 +25,29 @@ def test_numbers_of_votes_stand_in_panels_of_their_own(make_run):
     assert found.sentences[0].startswith("1 vote an item. KL: ")
 
 
+def test_votes_that_are_drawn_with_replacement_are_called_so(make_run):
+    """By themselves and beside others: two of one vote are no two votes."""
+    drawn = {"resample": "5 votes an item, drawn with replacement", "subsample": "5 votes an item"}
+    for how, name in drawn.items():
+        (panel,) = collect([make_run("soft", votes=5, draw=how)]).panels
+        assert (panel.votes, panel.redrawn) == (name, 5 if how == "resample" else None)
+    both = collect([make_run("soft", votes=5, draw=draw) for draw in drawn] + [make_run("soft")])
+    assert [panel.votes for panel in both.panels] == [*sorted(drawn.values()), "all votes"]
+    assert [panel.slug for panel in both.panels][1] == "5-votes-an-item-drawn-with-replacement"
+
+
+def test_what_runs_may_differ_in_is_told_with_all_that_occurs(make_run):
+    """That votes are drawn is told of runs whose votes are drawn, and of no other."""
+    runs = [
+        make_run(m, votes=n, draw="resample" if n == 2 else "subsample") for m in ("soft", "sls") for n in (2, "all")
+    ]
+    assert collect(runs).varying == {
+        **{"method": ["soft", "sls"], "votes": [2, "all"], "draw": ["resample"]},
+        **{"hold": [1], "target": ["shares"], "recipe.mixup": [0.0], "versions.delivery": [1]},
+    }
+    assert "draw" not in collect([make_run("soft")]).varying
+
+
 def test_variants_of_a_method_are_told_apart(make_run):
     found = collect([make_run("sls", hold=hold) for hold in (1, 5)] + [make_run("soft")])
     assert found.methods == ("soft", "sls, hold 1", "sls, hold 5")
@@ -32,6 +55,17 @@ def test_variants_of_a_method_are_told_apart(make_run):
 
 def test_mixup_belongs_to_its_method(make_run):
     assert collect([make_run("majority"), make_run("mixup", recipe={"mixup": 1.0})]).methods == ("majority", "mixup")
+
+
+def test_one_file_that_was_read_in_two_ways_is_told_apart_by_these(make_run):
+    runs = [make_run("soft", data={"votes": digest * 64}) for digest in "cd"]
+    for run, without in zip(runs, ({}, {"without": ["F-07"]}), strict=True):
+        run.about["source"] = {"votes": "labels.csv", "inputs": "x.npy", "options": {"item": "task", **without}}
+    told = (
+        r"""1 run of labels.csv with data.votes=c{12}\n  1 run of labels.csv \(without=\["F-07"\]\) with data.votes=d"""
+    )
+    with pytest.raises(InputError, match=told):
+        collect(runs)
 
 
 def test_several_comparisons_are_refused_with_a_way_out(make_run):

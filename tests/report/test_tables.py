@@ -10,12 +10,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
-from dissensus.metrics import METRICS, Estimate
-from dissensus.report import Measure, collect, summary, to_json
+from dissensus import stats
+from dissensus.metrics import METRICS, Estimate, Metric
+from dissensus.report import Measure, collect, summary, to_json, write_page
+from dissensus.report.comparison import HEADLINE
 from dissensus.report.tables import (
+    heading,
+    interval_cell,
     methods_table,
     number,
+    others_table,
     scores_csv,
     seeds_csv,
     to_markdown,
@@ -179,9 +185,44 @@ def test_intervals_are_called_what_they_are(make_run, seeds, kind):
 
 def test_it_is_said_what_accuracy_is_against_and_what_stands_beside_the_scores(comparison):
     notes = " ".join(methods_table(comparison, comparison.panels[0]).notes)
-    assert "Accuracy and ECE are against the most frequent vote; in a tie against the data's own label" in notes
+    assert (
+        "Accuracy and ECE are against the most frequent vote. Several classes have most votes on 3 % of the evaluation "
+        "items: right is the data's own label if it is one of them"
+    ) in notes
     own = replace(comparison, source={"votes": "labels.csv", "inputs": "x.npy"})  # a votes file has no other label
     told = " ".join(methods_table(own, own.panels[0]).notes)
-    assert "are against the most frequent vote; in a tie against the first of the tied classes." in told
+    assert (
+        "evaluation items: right is the first of them in the order of the classes (cat, dog, owl, fox), while" in told
+    )
     assert "few votes make the floor look lower than it is" in notes
     assert "± of ceiling and floor: the spread over draws of one seed; of class shares: the standard error." in notes
+
+
+def hellinger(probs, human):
+    return np.sqrt(((np.sqrt(probs) - np.sqrt(human)) ** 2).sum(1) / 2)
+
+
+def test_a_metric_of_ones_own_is_on_the_page_and_can_be_judged(make_run, outline_of, tmp_path, monkeypatch):
+    """Listed in METRICS, whatever runs were scored with before."""
+    runs = [make_run(method, seed) for method in ("soft", "majority") for seed in range(6)]
+    assert others_table(collect(runs).panels[0]).rows[-1].name == "AURC ↓"
+    monkeypatch.setitem(
+        METRICS, "hellinger", Metric("hellinger", "Hellinger", hellinger, "human", False, per_item=True)
+    )
+    found = collect(runs)
+    (panel,) = found.panels
+    rows = {row.name: row.cells for row in others_table(panel).rows}
+    assert set(rows) == {heading(metric) for metric in METRICS if metric not in (*HEADLINE, "wasserstein")}
+    own = panel.interval(Measure("hellinger"), "soft")
+    counts, logits = (np.concatenate([r.predictions[k] for r in runs[:6]]) for k in ("counts", "best_logits"))
+    direct = hellinger(softmax(logits.astype(np.float64), axis=1), counts / counts.sum(1, keepdims=True)).mean()
+    assert own.mean == pytest.approx(direct)
+    assert rows["Hellinger ↓"][0] == interval_cell(own)
+    text = outline_of(write_page(found, tmp_path).read_text("utf-8")).text
+    assert "All other metrics metric soft majority total variation ↓" in text
+    assert f"Hellinger ↓ {own.mean:.3f} [{own.low:.3f}, {own.high:.3f}]" in text
+    told = (tmp_path / "tables" / "methods.md").read_text()
+    assert told.count("| Hellinger ↓ |") == 2  # at the best epoch, and at the last
+    assert "## Other metrics at the last epoch" in told
+    (verdict,) = stats.judge(panel.scores[Measure("hellinger")], margin=0.01)  # as CONTRIBUTING says
+    assert verdict.winner == "soft"

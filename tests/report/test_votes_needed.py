@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from dissensus.report import collect, to_json, votes_needed
+from dissensus.report import Measure, collect, to_json, votes_needed
+from dissensus.votes import Votes
 
 WORSE = {"soft": {5}, "majority": {5, 10}, "sls": {10}}  # with so many votes a model says the contrary
 
@@ -58,6 +59,86 @@ def test_the_most_need_not_be_all(swept):
     assert votes_needed(collect(swept(["soft"], [5, 10]))).startswith(
         "Votes needed: with soft no fewer than 10 votes an item are shown to be enough."
     )
+
+
+@pytest.fixture
+def harmed(make_run):
+    """A method that has learned, and the more votes, the surer of itself."""
+
+    def sweep(method, sharper, seeds=range(3)):
+        def sharpened(by):
+            def edit(predictions):
+                for name in ("best_logits", "last_logits", "select_best_logits", "select_last_logits"):
+                    predictions[name] *= np.float32(by)
+
+            return edit
+
+        return [
+            make_run(method, seed, votes=number, edit=sharpened(by)) for number, by in sharper.items() for seed in seeds
+        ]
+
+    return sweep
+
+
+def test_more_votes_that_make_it_worse_are_not_called_needed(swept, harmed):
+    runs = [*swept(["soft"], seeds=range(3)), *harmed("mixup", {5: 1, 10: 1.5, "all": 3})]
+    (kl,) = [{p.votes: p.scores[Measure("kl")]["mixup"].mean() for p in collect(runs).panels}]
+    worse = kl["all votes"] - kl["5 votes an item"]
+    assert votes_needed(collect(runs)) == (
+        "Votes needed: with soft 10 votes an item; mixup gets worse with more: its KL is "
+        f"{worse:.3f} higher with all votes than with 5 votes an item. Enough is a KL of at most 0.025 above that of "
+        "all votes (one-sided paired t-test over 3 seeds, 5 %)."
+    )
+    alone = votes_needed(collect(harmed("mixup", {5: 1, "all": 3})))
+    assert alone.endswith(
+        "higher with all votes than with 5 votes an item. Shown by a one-sided paired t-test over 3 seeds, 5 %."
+    )
+    both = [*harmed("mixup", {5: 1, "all": 3}), *harmed("label-smoothing", {5: 1, "all": 3})]
+    assert votes_needed(collect(both)).startswith(
+        "Votes needed: label-smoothing and mixup get worse with more: their KL"
+    )
+
+
+def test_a_harm_that_nobody_would_notice_is_none(harmed):
+    slight = votes_needed(collect(harmed("mixup", {5: 1, "all": 1.05})))
+    assert slight.startswith("Votes needed: with mixup 5 votes an item, the fewest tried. Enough is")
+
+
+def test_a_harm_that_may_be_chance_is_none(harmed):
+    mixed = [*harmed("mixup", {5: 1, "all": 3}, [0]), *harmed("mixup", {5: 3, "all": 3}, [1])]
+    assert "worse" not in votes_needed(collect(mixed))
+
+
+def test_controls_need_no_votes(swept, make_run):
+    controls = [
+        make_run(method, seed, votes=number)
+        for method in ("shuffled-sls", "deterministic-control")
+        for number in (5, "all")
+        for seed in range(3)
+    ]
+    told = votes_needed(collect([*swept(["soft"], [5, "all"], range(3)), *controls]))
+    assert "with soft" in told
+    assert "sls" not in told
+    assert "control" not in told
+    assert votes_needed(collect(controls)) is None
+
+
+def test_votes_that_count_twice_are_told(make_run):
+    """Two votes drawn with replacement from items that have one are one vote."""
+    runs = [
+        make_run("soft", seed, votes=number, draw="resample" if number == 2 else "subsample")
+        for number in (2, "all")
+        for seed in range(3)
+    ]
+    votes = Votes.from_counts([[1, 0], [0, 1], [1, 1], [1, 3]] * 400)
+    told = votes_needed(collect(runs, votes=votes))
+    assert told.startswith(
+        "Votes needed: with soft 2 votes an item, drawn with replacement, the fewest tried. Enough is"
+    )
+    assert told.endswith(". Drawn with replacement, one vote may count twice: 800 of 1,600 items have only one.")
+    assert votes_needed(collect(runs)).endswith(". Drawn with replacement, one vote may count twice.")
+    all_have_two = collect(runs, votes=Votes.from_counts([[1, 1], [1, 3]]))
+    assert votes_needed(all_have_two).endswith(". Drawn with replacement, one vote may count twice.")
 
 
 def test_what_lies_below_a_number_that_is_not_enough_is_not_tested(swept):

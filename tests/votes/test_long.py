@@ -200,7 +200,8 @@ def test_what_is_odd_is_said(write):
     votes = read_votes(write(content))
     assert votes.notes == (
         "2 rows have no label and are no votes (first: votes.csv, line 4).",
-        "1 vote is by an annotator who had voted on the item before (first: 'p' on 'a'); all are kept.",
+        "1 vote is by an annotator who had voted on the item before: 1 says something else "
+        "(first: 'p' on 'a'); all are kept.",
         "1 item has no votes (first: 'c').",
     )
     assert votes.counts().tolist() == [[1, 1], [0, 1], [0, 0]]

@@ -12,8 +12,8 @@ def test_classes_that_are_spelled_in_two_ways(tmp_path):
     votes = read_votes(file)
     assert votes.classes == ("Cat", "cat", "dog", "dog ")
     assert votes.notes == (
-        "The classes 'Cat' and 'cat' differ in capitals or spaces alone; if they are one, write it in one way "
-        "(2 classes are written in several ways).",
+        "The classes 'Cat' and 'cat' differ in capitals or spaces alone; if they are one, write it in one way, or fold "
+        "them (2 classes are written in several ways).",
     )
 
 
@@ -74,7 +74,7 @@ def test_classes_items_and_annotators_that_look_alike(write):
     assert (votes.n_items, votes.n_annotators, votes.n_classes) == (2, 3, 3)
     alone = "differ in the encoding of accents (NFC or NFD) alone; if they are one, write it in one way."
     told = rf"'s\xfc\xdf' and 'su\u0308\xdf' {alone}"
-    in_order = rf"'su\u0308\xdf' and 's\xfc\xdf' {alone}"
+    in_order = rf"'su\u0308\xdf' and 's\xfc\xdf' {alone[:-1]}, or fold them."
     assert votes.notes == (f"The classes {in_order}", f"The items {told}", f"The annotators {told}")
     both = read_votes(write(f"item,label\n{IN_PARTS},{COMPOSED.title()}\n {COMPOSED},{IN_PARTS}\n"))
     capitals, spaces = both.notes

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dissensus.adapters.torch import EpochSampler, Items, Shuffled, refuse_no_delivery
+from dissensus.adapters.torch import EpochSampler, Items, Order, Shuffled, refuse_no_delivery
 from dissensus.base.errors import InputError, require
 from dissensus.delivery import Delivery
 
@@ -72,10 +72,12 @@ class DeliversVotes:
     def _get_train_sampler(self, *_: Any) -> EpochSampler:
         trainer: Any = self
         items = len(trainer.train_dataset)
-        if _strategy(trainer.args) == "sequential":
-            return EpochSampler(range(items))
-        seeds = trainer.args.data_seed, trainer.args.seed
-        return EpochSampler(Shuffled(items, next(seed for seed in seeds if seed is not None)))
+        order: Order = range(items)
+        if _strategy(trainer.args) != "sequential":
+            seeds = trainer.args.data_seed, trainer.args.seed
+            order = Shuffled(items, next(seed for seed in seeds if seed is not None))
+        trainer.train_dataset.sampler = EpochSampler(order)
+        return trainer.train_dataset.sampler
 
 
 class VotesTrainer(DeliversVotes, Trainer):
@@ -106,12 +108,23 @@ class Unlabelled(data.Dataset):
     Asked for by an index alone, as ``trainer.predict(trainer.train_dataset)`` does, an item is what it was.
     """
 
+    sampler: EpochSampler | None = None  # of the trainer, as soon as it has one
+
     def __init__(self, dataset: Items | None, n_items: int) -> None:
         if dataset is None or not hasattr(dataset, "__len__"):
             raise InputError("a delivery needs a train_dataset whose items have positions: one with a length.")
         if len(dataset) != n_items:
             raise InputError(f"the train_dataset has {len(dataset)} items, but the delivery has {n_items}.")
         self.dataset = dataset
+
+    def set_epoch(self, epoch: int) -> None:
+        """Pass on to the sampler which epoch begins.
+
+        Several processes that resume in the middle of an epoch have the sampler in more wrappers than accelerate looks
+        into (SkipBatchSampler, BatchSamplerShard, BatchSampler). Where it finds no sampler it tells the data set.
+        """
+        if self.sampler is not None:
+            self.sampler.set_epoch(epoch)
 
     def __len__(self) -> int:
         return len(self.dataset)

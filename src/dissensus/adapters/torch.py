@@ -14,7 +14,9 @@ data set that nobody tells which epoch it is. Here the sampler, which lives in t
               loss = F.cross_entropy(model(x), y)
 
 Lightning begins an epoch of its loader before it says which one it is, so after a resume with workers the first epoch
-would have the labels of another. There ask for labels in ``training_step``, as the README shows.
+would have the labels of another. Accelerate counts the epochs of a loader that it has prepared, and tells the sampler
+so, whatever that was told before: after a resume it begins at 0. With both, ask for labels in the step, as the README
+shows.
 
 >>> import torch
 >>> from torch.utils.data import DataLoader, TensorDataset
@@ -36,6 +38,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from dissensus.base.errors import InputError, require
 from dissensus.base.streams import permutation
@@ -80,11 +84,18 @@ def refuse_no_delivery(deliver: object) -> None:
 class VotesDataset(data.Dataset):
     """The items of a data set with the labels of a delivery: ``self[epoch, index]`` is (\\*item, label).
 
-    The label comes after all that the data set gives; :class:`WithoutLabel` takes its own label away first. An item
-    that is a mapping gets the label as ``"labels"``. Needs an :class:`EpochSampler`.
+    The label comes after all that the data set gives. So where the last of several entries may be a label of its own,
+    a whole number or a row of shares, it must be said what it is: ``WithoutLabel(dataset)`` takes it away, ``inputs=2``
+    says that an item is two inputs. An item that is a mapping gets the label as ``"labels"``. Needs an
+    :class:`EpochSampler`.
+
+    >>> from dissensus.delivery import Soft
+    >>> scans_and_ages = VotesDataset([("first scan", 31), ("second scan", 28)], Soft([[0.5, 0.5], [1, 0]]), inputs=2)
+    >>> scans_and_ages[0, 1]
+    ('second scan', 28, tensor([1., 0.]))
     """
 
-    def __init__(self, dataset: Items, deliver: Delivery) -> None:
+    def __init__(self, dataset: Items, deliver: Delivery, *, inputs: int | None = None) -> None:
         refuse_no_delivery(deliver)
         if not hasattr(dataset, "__len__"):
             raise InputError(
@@ -93,22 +104,41 @@ class VotesDataset(data.Dataset):
             )
         if len(dataset) != deliver.n_items:
             raise InputError(f"the data set has {len(dataset)} items, but the delivery has {deliver.n_items}.")
-        self.dataset, self.deliver = dataset, deliver
+        self.dataset, self.deliver, self.inputs = dataset, deliver, inputs
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     def __getitem__(self, pair: tuple[int, int]) -> Any:
         epoch, index = _epoch_and_index(pair)
-        return _labelled(self.dataset[index], torch.from_numpy(self.deliver(epoch, [index]))[0])
+        item = self.dataset[index]
+        self._refuse_other_inputs(item)
+        return _labelled(item, torch.from_numpy(self.deliver(epoch, [index]))[0])
 
     def __getitems__(self, pairs: Sequence[tuple[int, int]]) -> list[Any]:
         """A whole batch, which a DataLoader prefers: the labels are asked for at once."""
         epochs, indices = zip(*map(_epoch_and_index, pairs), strict=True)
         if len(set(epochs)) > 1:
             return [self[pair] for pair in pairs]
+        items = _batch(self.dataset, indices)
+        self._refuse_other_inputs(items[0])
         labels = torch.from_numpy(self.deliver(epochs[0], indices))
-        return [_labelled(item, label) for item, label in zip(_batch(self.dataset, indices), labels, strict=True)]
+        return [_labelled(item, label) for item, label in zip(items, labels, strict=True)]
+
+    def _refuse_other_inputs(self, item: Any) -> None:
+        """An error for other inputs than were said, and for what may be a label where nothing was said."""
+        entries = len(item) if isinstance(item, (tuple, list)) else 1
+        if self.inputs is None:
+            if entries > 1 and _may_be_a_label(item[-1], self.deliver):
+                raise InputError(
+                    f"the last of the {entries} entries of an item may be a label of the data set's own: {item[-1]!r}. "
+                    "If it is, VotesDataset(WithoutLabel(dataset), deliver) takes it away; if it is an input, say "
+                    f"VotesDataset(dataset, deliver, inputs={entries})."
+                )
+        elif self.inputs != entries:
+            raise InputError(
+                f"inputs={self.inputs} was said, but an item has {entries}. WithoutLabel(dataset) takes the last away."
+            )
 
 
 class WithoutLabel(data.Dataset):
@@ -193,6 +223,26 @@ def _epoch_and_index(pair: Any) -> tuple[int, int]:
             "inside: sampler=EpochSampler(yours)."
         )
     return pair[0], pair[1]
+
+
+def _may_be_a_label(entry: Any, deliver: Delivery) -> bool:
+    """Whether it is a whole number, the number of a class, or a row of shares, one a class."""
+    if isinstance(entry, torch.Tensor):
+        value = (entry.double() if entry.is_floating_point() else entry).detach().cpu().numpy()
+    elif isinstance(entry, (int, float, list, np.ndarray, np.generic)):
+        try:
+            value = np.asarray(entry)
+        except ValueError:  # rows of several lengths
+            return False
+    else:
+        return False
+    if value.dtype.kind not in "biuf":
+        return False
+    if value.size == 1:
+        return value.dtype.kind != "f" or value.item() in range(deliver.n_classes)
+    if value.shape != (deliver.n_classes,) or not ((value >= 0) & (value <= 1)).all():
+        return False
+    return deliver.multilabel or abs(value.sum() - 1) < 1e-2  # of half precision, too
 
 
 def _without_last(item: Any) -> Any:

@@ -27,11 +27,11 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         handle, name = tempfile.mkstemp(prefix=PART, suffix=path.name, dir=path.parent)
         os.close(handle)
         part = Path(name)
-        part.chmod(0o666 & ~_umask())
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror or error}.") from None
     try:
         yield part
+        part.chmod(0o666 & ~_umask())  # at the end: safetensors puts a file of its own there, for its owner alone
         part.replace(path)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror or error}.") from error

@@ -23,6 +23,16 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
+def shown(name: object) -> str:
+    """A name as a reader sees it: in quotes where spaces at its ends could not be seen.
+
+    >>> shown("ok"), shown("ok "), shown(3)
+    ('ok', "'ok '", '3')
+    """
+    text = str(name)
+    return repr(text) if text != text.strip() else text
+
+
 def first(names: Sequence[str], most: int = 20) -> str:
     """The first names, and whether there are others.
 

@@ -11,12 +11,14 @@ A file a command, and beside them what they share:
 ``exits``    exit codes
 ``options``  options that several commands have, each with its help
 ``given``    what the options say, as the library wants it
+``reading``  how to read data, said by ``--option`` or by options as ``votes`` has them
 ``extras``   the extras that a command needs
 ``deadline`` a budget: when it is over, and what is said then
 ``sweeping`` carrying out plans: what to know before, and how it ended
 ``board``    their progress: a live table, or lines
 ``telling``  results on standard output, stages and notes on standard error
 ``tables``   tables in a terminal
+``odd``      the table of annotators in ``votes``, the odd ones first
 ============ ===================================================================
 
 ``dissensus --help`` takes a quarter of a second: whatever is heavy is imported by the command that needs it, inside its

@@ -92,7 +92,8 @@ def compare(
     anything else a small model (30 epochs). Options and plans change them field by field.
 
     Accuracy is against the class with most votes; a tie goes to the data set's own label, if it has one and that is
-    among the tied, else to the first class. Splits keep the shares of these classes, or of the data set's own labels.
+    among the tied, else to the first class (training on the majority draws one by lot). Splits keep the shares of these
+    classes, or of the data set's own labels.
     """
     need("train", "report")
     end, looking = deadline_of(budget), look_for(diagnose, ood)
@@ -173,7 +174,8 @@ def compare_and_report(
         tell_no_page(len(plans))
         raise typer.Exit(LEFT)
     with waiting("Judging", quiet):
-        collected = collect([kept.read(plan.name) for plan in plans], source=comparison.data.told)
+        runs = [kept.read(plan.name) for plan in plans]
+        collected = collect(runs, source=comparison.data.told, votes=data.votes)
     try:
         show_report(collected, page, data, as_json, quiet)
     except StoreError as why:

@@ -131,6 +131,24 @@ def key_values(flag: str, given: Sequence[str] | None, example: str) -> dict[str
     return settings
 
 
+def renames(pairs: Sequence[str] | None) -> dict[str, str] | None:
+    """``OLD=NEW`` pairs, with the spaces that are in them.
+
+    >>> renames(["Ok=ok", "ok =ok"])
+    {'Ok': 'ok', 'ok ': 'ok'}
+    """
+    if pairs is None:
+        return None
+    found: dict[str, str] = {}
+    for pair in pairs:
+        old, equals, new = pair.partition("=")
+        if not (old and equals and new):
+            raise InputError(f"--rename takes OLD=NEW, such as okay=ok, but was given {pair!r}.")
+        if found.setdefault(old, new) != new:
+            raise InputError(f"--rename gives {old!r} two names, {found[old]!r} and {new!r}; one is enough.")
+    return found
+
+
 def comma_separated(text: str | None) -> list[str] | None:
     """Comma-separated names.
 

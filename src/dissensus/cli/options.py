@@ -88,7 +88,8 @@ Options = Annotated[
         "--option",
         metavar="KEY=VALUE",
         help='How to read the data: label=answer, layout=counts, ordered=true, \'classes=["no","yes"]\', '
-        "'ignore=[\"unsure\"]', 'size=[32,32]', others=drop; or items=500 of glyphs.",
+        "'ignore=[\"unsure\"]', 'without=[\"ann\"]', fold=case, 'rename={okay=\"ok\"}', 'size=[32,32]', others=drop; "
+        "or items=500 of glyphs. Options as of dissensus votes (--label answer, --ignore unsure) will do, too.",
     ),
 ]
 Model = Annotated[

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from inspect import signature
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,10 +15,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from dissensus.base.errors import InputError, unknown
-from dissensus.base.words import first, listed, many
+from dissensus.base.words import first, listed, many, shown
 from dissensus.cli import options
 from dissensus.cli.extras import need
 from dissensus.cli.given import key_values, refuse_place
+from dissensus.cli.reading import keywords
 from dissensus.cli.sweeping import encoding
 from dissensus.cli.tables import in_words, show_table
 from dissensus.cli.telling import err, out, print_json, print_text, tell_note, waiting
@@ -76,8 +76,8 @@ def predict(
         typer.Option(
             "--option",
             metavar="KEY=VALUE",
-            help="How to read them: ids=task, text=sentence, text_pair=answer, texts_delimiter=';', 'size=[32,32]'. "
-            "A size that the run was trained with need not be said.",
+            help="How to read them: item=task, text=sentence, text_pair=answer, texts_delimiter=';', 'size=[32,32]'; "
+            "others=drop leaves items without a text out. Columns and a size as in training need not be named.",
         ),
     ] = None,
     file: Annotated[
@@ -151,6 +151,8 @@ def show_next(run: StoredRun, store: Path, told: str) -> None:
     """The command that takes the model of a run to new items, after what is ``told`` of it."""
     place = [] if store == Path("runs") else ["--store", str(store)]
     items = ["--texts", "NEW.csv"] if run.plan["model"]["encoder"] else ["--inputs", "NEW"]
+    named = [f"{'item' if role == 'ids' else role}={column}" for role, column in _columns_in_training(run).items()]
+    items += [word for one in named for word in ("--option", one)]
     words = ["dissensus", "predict", run.name, *place, *items, "-o", "predictions.csv"]
     out.print(f"What would annotators say of new items? {escape(told)}")
     out.print(f"[bold]{escape(shlex.join(words))}[/]", soft_wrap=True)
@@ -216,6 +218,7 @@ def _run(name: str, store: Path) -> StoredRun:
 def _items(given: Mapping[str, str | None], option: Sequence[str] | None, run: StoredRun) -> tuple[list[str], Inputs]:
     """The new items and their ids, in their order."""
     from dissensus.datasets import load, own_items
+    from dissensus.datasets.input_files import TABLES
 
     named = {flag: value for flag, value in given.items() if value is not None}
     if len(named) != 1:
@@ -229,16 +232,45 @@ def _items(given: Mapping[str, str | None], option: Sequence[str] | None, run: S
     if flag == "--data":
         loaded = load(place, **settings)
         return [str(item) for item in loaded.votes.items.tolist()], loaded.inputs
-    known = [key for key in signature(own_items).parameters if key not in ("inputs", "texts", "endings", "say")]
+    known = keywords("predict")
     if wrong := [key for key in settings if key not in known]:
         raise InputError(unknown("option of new items", wrong[0], known))
+    if "item" in settings:
+        if "ids" in settings:
+            raise InputError("item and ids both name the column of the ids; give one of them.")
+        settings["ids"] = settings.pop("item")
     if flag == "--texts":
+        settings = _as_named_in_training(Path(place), settings, run) | settings
         return own_items(texts=place, say=tell_note, **settings)
     if not Path(place).is_dir():
-        return own_items(place, **settings)
+        named = _as_named_in_training(Path(place), settings, run) if Path(place).suffix in TABLES else {}
+        return own_items(place, **named | settings)
     size = run.source.get("options", {}).get("size")  # as the run read them
     paths, images = own_items(place, endings=True, **({"size": size} if size else {}) | settings)
     return _as_in_training(paths, Path(place), [str(item) for item in run.predictions["ids"].tolist()]), images
+
+
+def _columns_in_training(run: StoredRun) -> dict[str, str]:
+    """Columns of ids, texts and second texts that had to be named to train the run."""
+    options = run.source.get("options", {})
+    if "item" in options and run.source.get("votes") == run.source.get("texts"):  # one file has the votes and the texts
+        options = {"ids": options["item"], **options}
+    return {role: options[role] for role in ("ids", "text", "text_pair") if role in options}
+
+
+def _as_named_in_training(path: Path, settings: Mapping[str, Any], run: StoredRun) -> dict[str, str]:
+    """Those that this file has, too, and nobody names otherwise; which is told."""
+    from dissensus.datasets.text_files import columns_of
+
+    wanted = {role: column for role, column in _columns_in_training(run).items() if role not in settings}
+    if not wanted or not path.is_file():
+        return {}
+    there = columns_of(path, settings.get("texts_delimiter"))
+    found = {role: column for role, column in wanted.items() if column in there}
+    if found:
+        told = listed([f"{'item' if role == 'ids' else role}={column!r}" for role, column in found.items()])
+        tell_note(f"Columns are named as in training: {told}.")
+    return found
 
 
 def _as_in_training(paths: list[str], folder: Path, trained: Sequence[str]) -> list[str]:
@@ -282,7 +314,7 @@ def _show(found: Predicted, to: Console) -> None:
     heat = "" if found.temperature is None else f", after a temperature of {found.temperature:.3f}"
     times = dict(zip(*found.table["predicted"].value_counts(), strict=True))
     shares = sorted(told["shares"].items(), key=lambda pair: -pair[1])
-    rows = [[name, f"{share:.3f}", f"{times.get(name, 0):,}"] for name, share in shares[:SHOWN]]
+    rows = [[shown(name), f"{share:.3f}", f"{times.get(name, 0):,}"] for name, share in shares[:SHOWN]]
     title = f"{many(len(found.ids), 'item')} by run {found.run.name} ({in_words(found.run)}){heat}"
     show_table(title, ["class", "mean probability", "items predicted"], rows, console=to)
     if len(shares) > SHOWN:
@@ -300,5 +332,5 @@ def _show(found: Predicted, to: Console) -> None:
 
 
 def _largest(classes: Sequence[str], probs: NDArray[np.float64]) -> str:
-    best = [f"{classes[place]} {probs[place]:.3f}" for place in (-probs).argsort(kind="stable")]
+    best = [f"{shown(classes[place])} {probs[place]:.3f}" for place in (-probs).argsort(kind="stable")]
     return first(best, NAMED)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Collection, Sequence
-from inspect import signature
+from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
 import typer
@@ -15,6 +14,7 @@ from dissensus._version import __version__
 from dissensus.base.errors import DissensusError, InputError
 from dissensus.cli import compare, data, demo, diagnose, doctor, predict, report, reproduce, runs, train, votes
 from dissensus.cli.exits import MISTAKE, STOPPED, TERMINATED
+from dissensus.cli.reading import Reading
 from dissensus.cli.telling import err, out
 
 
@@ -46,7 +46,8 @@ for command, examples in (
     (report.report, report.EXAMPLES),
     (doctor.doctor, doctor.EXAMPLES),
 ):
-    app.command(help=flowing(command.__doc__), epilog=examples)(command)
+    reads = command in (compare.compare, train.train, predict.predict)
+    app.command(help=flowing(command.__doc__), epilog=examples, cls=Reading if reads else None)(command)
 app.add_typer(runs.app, name="runs")
 app.add_typer(data.app, name="data")
 
@@ -71,23 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if not hasattr(error, "exit_code"):  # not a wrong option but a mistake of ours, which deserves its traceback
             raise
         error.show()  # type: ignore[attr-defined]
-        if (name := getattr(error, "option_name", "").lstrip("-")) in _of_reading(words[0] if words else ""):
-            err.print(f"How to read the data is said by --option here: --option {name}=...", highlight=False)
         sys.exit(error.exit_code)
     if code in (STOPPED, TERMINATED):
         err.print("Stopped. What is done is kept; the same command goes on from there.")
     sys.exit(code)
-
-
-def _of_reading(command: str) -> Collection[str]:
-    """Words on how to read data, which these commands take as ``--option``."""
-    if command not in ("compare", "train", "predict"):
-        return ()
-    from dissensus.datasets import own_data, own_items
-    from dissensus.votes import read_votes
-
-    readers = (own_items,) if command == "predict" else (read_votes, own_data)
-    return {name for reader in readers for name in signature(reader).parameters} - {"votes", "inputs", "texts", "say"}
 
 
 def _kind(error: DissensusError) -> str:

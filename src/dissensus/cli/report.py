@@ -48,6 +48,8 @@ def report(
     chosen = key_values("--where", where, "data.name=glyphs")
     with waiting("Judging", quiet):
         collected = collect([kept.read(name) for name in kept.names()], where=chosen)
+    if collected.votes is not None:
+        tell_notes(collected.votes.notes)
     show_report(collected, page, None, as_json, quiet)
 
 

@@ -37,7 +37,9 @@ def show_table(
     table = Table(header_style="bold", box=None, pad_edge=False, show_header=any(head), padding=(0, GAP, 0, 0))
     widths = widths_of(head, rows, console.width)
     for at, (name, *cells) in enumerate(zip(head, *rows, strict=True)):
-        numeric = any(head) and all(cell[:1] in "0123456789.-−–±∞" for cell in cells)  # a number, or that there is none
+        numeric = any(head) and all(
+            cell[:1] in "0123456789.-+−–±∞" for cell in cells
+        )  # a number, or that there is none
         whole = name == "name" or (name in ("run", "study") and console.width >= 80)  # to be copied
         side: JustifyMethod = "right" if numeric else "left"
         width = None if widths is None else widths[at]

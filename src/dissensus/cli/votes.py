@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -12,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from dissensus.base.words import many
+from dissensus.base.words import many, shown
 from dissensus.cli import options
-from dissensus.cli.given import comma_separated, refuse_place
+from dissensus.cli.given import comma_separated, refuse_place, renames
+from dissensus.cli.odd import show_annotators
+from dissensus.cli.reading import as_toml, with_options
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import out, print_json, tell_notes
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from dissensus.votes.summary import Summary
 
 SHOWN = 10  # classes, those with most votes
-EXAMPLES = "Example: [bold]dissensus votes labels.csv --item task --annotator worker --label answer[/bold]"
+EXAMPLES = (
+    "Examples: [bold]dissensus votes labels.csv --item task --annotator worker --label answer[/bold]; "
+    "[bold]dissensus votes export.csv --ignore unsure --fold case --without F-07,ivan[/bold]"
+)
 
 
 def votes(
@@ -64,6 +67,32 @@ def votes(
         str | None,
         typer.Option(metavar="A,B,...", help="Labels that are no votes, such as 'unsure,99': left out and counted."),
     ] = None,
+    without: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Annotators whose votes are left out, and counted, such as F-07,ivan."),
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OLD=NEW", help="Read one label as another, such as okay=ok. Give it again for others."),
+    ] = None,
+    fold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="spaces|case",
+            help="Join labels that differ in spaces alone; case: or in capitals, too.",
+        ),
+    ] = None,
+    repeats: Annotated[
+        str,
+        typer.Option(
+            metavar="all|first|last|distinct",
+            help="Of several votes by one annotator on an item keep all, the first, the last, or one for each class.",
+        ),
+    ] = "all",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="KEY=VALUE", help="Any of these as compare is told, such as item=task."),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the votes: .parquet, .csv, .tsv, .jsonl or .npz.")
     ] = None,
@@ -88,8 +117,13 @@ def votes(
         "delimiter": delimiter,
         "anonymous": anonymous,
         "ignore": comma_separated(ignore),
+        "without": comma_separated(without),
+        "rename": renames(rename),
+        "fold": fold,
+        "repeats": repeats if repeats != "all" else None,
     }
-    read = read_votes(file, **reading)
+    reading = with_options(reading, option)
+    read = read_votes(file, **{name: value for name, value in reading.items() if value is not None})
     told = summary(read)
     notes = [*read.notes, *_of_ratings(read)]
     tell_notes(notes)
@@ -114,33 +148,24 @@ def _of_ratings(read: Votes) -> list[str]:
 
 
 def _show_votes(name: str, told: Summary) -> None:
-    few, mean, most = told.votes_per_item
-    each = f"{few} an item" if few == most else f"{few} to {most} an item, {mean:.1f} on average"
-    kind = "multi-label" if told.multilabel else "ordered" if told.ordered else "single-label"
-    rows = [
-        (
-            "items",
-            f"{told.items:,}" + (f" ({told.items_without_votes:,} without votes)" if told.items_without_votes else ""),
-        ),
-        ("votes", f"{told.votes:,} ({each})"),
-        ("annotators", "not known" if told.annotators is None else f"{told.annotators:,}"),
-        ("classes", f"{len(told.classes)}, {kind}"),
-        *_agreement(told),
-    ]
-    show_table(name, ["", ""], rows)
+    from dissensus.votes.summary import percent
+
+    show_table(name, ["", ""], told.in_words(len(told.classes)))
     shares = sorted(told.class_shares.items(), key=lambda pair: -pair[1])
     out.print()
-    show_table("Shares of the votes", ["class", "share"], [(name, _percent(share)) for name, share in shares[:SHOWN]])
+    largest = [(shown(name), percent(share)) for name, share in shares[:SHOWN]]
+    show_table("Shares of the votes", ["class", "share"], largest)
     if len(shares) > SHOWN:
         rest = sum(share for _, share in shares[SHOWN:])
-        out.print(f"and {len(shares) - SHOWN:,} other classes, together {_percent(rest)}")
+        out.print(f"and {len(shares) - SHOWN:,} other classes, together {percent(rest)}")
     if told.most_divided:
         out.print()
         divided = [
-            (str(one.item), f"{one.entropy:.3f}", ", ".join(f"{name}: {count}" for name, count in one.counts.items()))
+            (shown(one.item), f"{one.entropy:.3f}", ", ".join(f"{shown(name)}: {n}" for name, n in one.counts.items()))
             for one in told.most_divided
         ]
         show_table("Most divided items", ["item", "entropy", "votes"], divided)
+    show_annotators(told.by_annotator)
     if told.nearness:
         _show_nearness(told)
 
@@ -181,7 +206,7 @@ def _thrice(told: Summary) -> str:
 
 def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str) -> None:
     """The command that answers what this one cannot; where nothing could, what is needed first."""
-    from dissensus.datasets.text_files import holds_texts
+    from dissensus.datasets.text_files import holds_texts, likely_texts
     from dissensus.votes.nearness import FEWEST
 
     if not told.items_with_two:
@@ -191,39 +216,23 @@ def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str)
             "guesses what more would tell."
         )
         return
-    given = [f"{name}={_as_option(value)}" for name, value in reading.items() if value]
-    texts = holds_texts(file, an_item, reading)
+    given = {name: _as_option(value) for name, value in reading.items() if value}
+    source, texts = "features or images (or --texts TABLE)", holds_texts(file, an_item, reading)
+    if texts:
+        source = "the texts in this file"
+    elif (likely := likely_texts(file, reading)) is not None:
+        texts, source = True, f"what seem to be texts, in the column {likely.name!r} (else --inputs, or --texts TABLE)"
+        given |= {"text": likely.name} | ({"others": "drop"} if likely.gaps else {})
     inputs = ["--texts", str(file)] if texts else ["--inputs", "INPUTS"]
-    words = ["--votes", str(file), *(word for one in given for word in ("--option", one)), *inputs]
-    draw = "" if told.items_with_two + told.items_without_votes == told.items else " --draw resample"
-    source = "the texts in this file" if texts else "features or images (or --texts TABLE)"
+    words = ["--votes", str(file), *(w for pair in given.items() for w in ("--option", "=".join(pair))), *inputs]
+    alone = told.fewer_than(2)
+    draw = " --draw resample" if alone else ""
     out.print(f"\nWhat should I train on, and how many votes do I need? With {source}:")
     out.print(f"[bold]dissensus compare {escape(shlex.join(words))} --per-item 2,all{draw}[/]", soft_wrap=True)
+    if alone:
+        whose = "1 item has one vote, which counts" if alone == 1 else f"{alone:,} items have one vote, which counts"
+        out.print(f"Two votes are drawn with replacement there: {whose} twice.")
 
 
 def _as_option(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _agreement(told: Summary) -> list[tuple[str, str]]:
-    if told.multilabel:
-        return [("agreement", "not told where a vote may name several classes")]
-    if told.unanimous is None:
-        return [("agreement", "not known: no item has two votes")]
-    alone = told.items - told.items_without_votes - told.items_with_two
-    of = f" of the {told.items_with_two:,} with two votes or more" if alone or told.items_without_votes else ""
-    most = f"0: all agree, {math.log(len(told.classes)):.3f}: evenly divided"
-    return [
-        ("unanimous items", _percent(told.unanimous) + of),
-        ("items with a tie for most", _percent(told.tied) + of),
-        ("agreement of two votes", _percent(told.agreement)),
-        ("mean entropy", "-" if told.entropy is None else f"{told.entropy:.3f} nats ({most})"),
-        (
-            f"Krippendorff's alpha ({'ordinal' if told.ordered else 'nominal'})",
-            "-" if told.alpha is None else f"{told.alpha:.3f} (1: full agreement, 0: as by chance)",
-        ),
-    ]
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+    return value if isinstance(value, str) else as_toml(value)

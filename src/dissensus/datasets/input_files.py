@@ -122,7 +122,7 @@ def _read_table(path: Path, column: str | None) -> tuple[list[str], NDArray[Any]
 def _read_frame(path: Path, column: str | None) -> pl.DataFrame:
     import polars as pl
 
-    from dissensus.votes.source import delimiter_of
+    from dissensus.votes.source import delimiter_of, said_to_excel
 
     try:
         if path.suffix == ".parquet":
@@ -130,10 +130,12 @@ def _read_frame(path: Path, column: str | None) -> pl.DataFrame:
             names = frame.columns
         else:
             separator = delimiter_of(path)
-            names = pl.read_csv(path, separator=separator, n_rows=0).columns
+            before = int(said_to_excel(path) is not None)
+            names = pl.read_csv(path, separator=separator, skip_rows=before, n_rows=0).columns
             # ids as they are written: 007 must not become 7
             written = {column or names[0]: pl.String}
-            read = partial(pl.read_csv, path, separator=separator, schema_overrides=written, infer_schema_length=None)
+            read = partial(pl.read_csv, path, separator=separator, skip_rows=before, infer_schema_length=None)
+            read = partial(read, schema_overrides=written)
             frame = read()
             words = [name for name, kind in frame.schema.items() if kind == pl.String and name not in written]
             if separator == ";" and words:  # 0,25 between semicolons is a quarter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from dissensus.base.words import many
 from dissensus.datasets.dataset import Dataset, Inputs
 from dissensus.datasets.image_folder import first_shared, ids_like, image_files, read_images, without_endings
 from dissensus.datasets.input_files import TABLES, read_inputs
-from dissensus.datasets.text_files import Columns, read_texts
+from dissensus.datasets.text_files import Columns, NamedTexts, read_texts
 from dissensus.votes import Votes
 
 LARGE = 256  # pixels a side: of such images small-cnn takes 100 a second on two cores, of 1024 pixels 3
@@ -69,8 +69,7 @@ def own_data(
     """
     if (inputs is None) == (texts is None):
         raise InputError("one's own data are votes with inputs or votes with texts: give one of the two.")
-    if others not in ("error", "drop"):
-        raise InputError(f'others must be "error" or "drop", but it is {others!r}.')
+    _check_others(others)
     table, unvoted = _votes(votes, reading)
     columns = Columns(ids, text, text_pair, group)
     _refuse_misplaced(inputs, texts, columns, size, texts_delimiter)
@@ -97,6 +96,7 @@ def own_items(
     text: str | None = None,
     text_pair: str | None = None,
     texts_delimiter: str | None = None,
+    others: str = "error",
     endings: bool = False,
     say: Callable[[str], object] | None = None,
 ) -> tuple[list[str], Inputs]:
@@ -104,7 +104,8 @@ def own_items(
 
     Files and options are those of :func:`own_data`. Images come in the order of their paths in the folder, which are
     the ids, with the ``endings`` of the files or without; rows of an ``.npy``, and of a table of texts without ids, are
-    numbered from 0. Rows of texts that stand there again, as in a table of votes, are read once, which ``say`` is told.
+    numbered from 0. Items without a text are an error, or left out by ``others="drop"``. Rows of texts that stand there
+    again, as in a table of votes, are read once. ``say`` is told of what is numbered, left out or there again.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "new.csv"
@@ -114,17 +115,20 @@ def own_items(
     """
     if (inputs is None) == (texts is None):
         raise InputError("new items are inputs or texts: give one of the two.")
+    _check_others(others)
     columns = Columns(ids, text, text_pair)
     _refuse_misplaced(inputs, texts, columns, size, texts_delimiter)
     if endings and not (inputs is not None and Path(inputs).is_dir()):
         raise InputError(f"endings are those of images in a folder, but {inputs or texts} is none.")
     if inputs is None:
         assert texts is not None
-        said = read_texts(Path(texts), columns, texts_delimiter, voted=False)
-        if say is not None and (again := said.rows - len(said.ids)):
-            told = f"{again} of {said.rows} rows in {texts} {'repeats' if again == 1 else 'repeat'} an id and its text"
-            say(f"{told}; each is read once: {many(len(said.ids), 'item')}.")
+        said = read_texts(Path(texts), columns, texts_delimiter, voted=False, needed=() if others == "drop" else None)
+        for told in _told_of(said, texts):
+            if say is not None:
+                say(told)
         return said.ids, said.texts
+    if others != "error":
+        raise InputError(f'others="drop" leaves items without a text out, but {inputs} is no table of texts.')
     path = Path(inputs)
     array: NDArray[np.uint8] | NDArray[np.float32]
     if path.is_dir():
@@ -140,6 +144,23 @@ def own_items(
         found, array = read_inputs(path, ids, numbered=True)
         _refuse_twice(found, path)
     return found, array
+
+
+def _check_others(others: str) -> None:
+    if others not in ("error", "drop"):
+        raise InputError(f'others must be "error" or "drop", but it is {others!r}.')
+
+
+def _told_of(said: NamedTexts, where: str | os.PathLike[str]) -> Iterator[str]:
+    """Notes on new texts."""
+    if said.numbered:
+        yield f"Rows of {where} are numbered from 0: no column is called id, item or task. If one holds ids, name it."
+    if said.passed:
+        told = f"Items without a text are left out: {len(said.passed)} of {len(said.ids) + len(said.passed)}"
+        yield f"{told} (first: {said.passed[0]!r})."
+    if again := said.rows - len(said.ids):
+        told = f"{again} of {said.rows} rows in {where} {'repeats' if again == 1 else 'repeat'} an id and its text"
+        yield f"{told}; each is read once: {many(len(said.ids), 'item')}."
 
 
 def _refuse_misplaced(

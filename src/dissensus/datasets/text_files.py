@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from dissensus.votes.source import Table
 
 ID = ("id", "item", "task")
+SAMPLE = 1000  # rows that are looked at
+WORDS = 3  # or more, in half of the rows: labels and names have fewer
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -44,6 +46,8 @@ class NamedTexts:
     texts: Texts
     groups: NDArray[np.int64]
     rows: int  # of the file that hold them: more than ids where some say the same again
+    passed: list[str]  # ids without a text that were passed over
+    numbered: bool  # whether ids are numbers of rows, though there are columns that might hold some
 
 
 def read_texts(
@@ -70,32 +74,39 @@ def read_texts(
     cells = table.cells(list(places.values()))
     if not table.typed:
         cells = [column.cast(pl.String) for column in cells]  # a text may be a number
+    numbered = "id" not in places and len(table.columns) > len(places)
     if "id" not in places:
         places, cells = {"id": -1, **places}, [_numbered(table, len(cells[0])), *cells]
     rows: dict[str, tuple[Any, ...]] = {}
-    kept = 0
+    kept, passed = 0, dict[str, None]()
     for row, (name, *said) in enumerate(zip(*cells, strict=True)):
         if all(cell is None for cell in (name, *said)):
             continue  # a blank line
         if needed is not None and str(name) not in needed and any(map(_blank, said)) and not _blank(name):
+            passed[str(name)] = None
             continue
         for role, cell in zip(places, (name, *said), strict=True):
             if _blank(cell):
                 told = f"{table.place(row)}: there is no {role}. Leave such items out"
-                if not voted or role == "id":
+                if role == "id":
                     raise InputError(f"{told}.")
-                raise InputError(f"{told}; or leave out the votes on them", give=['others="drop"'])
+                raise InputError(told + ("; or leave out the votes on them" if voted else ""), give=['others="drop"'])
             if role in ("text", "text_pair") and not isinstance(cell, str):
                 raise InputError(f"{table.place(row)}: the {role} is {cell!r:.40}, which is no text.")
         kept += 1
         if rows.setdefault(str(name), tuple(said)) != tuple(said):
             raise InputError(f"{table.place(row)}: item {name!r} stood there before, with another text or group.")
     if not rows:
-        raise InputError(f"{table.name} has no rows but blank ones.")
+        raise InputError(f"{table.name} has no rows but blank ones{' and those without a text' if passed else ''}.")
     parts = dict(zip(list(places)[1:], zip(*rows.values(), strict=True), strict=True))
     texts = Texts(parts["text"], parts.get("text_pair"))
     groups = group_numbers([str(name) for name in parts["group"]]) if "group" in parts else by_words(texts.first)
-    return NamedTexts(list(rows), texts, groups, kept)
+    return NamedTexts(list(rows), texts, groups, kept, [name for name in passed if name not in rows], numbered)
+
+
+def columns_of(path: Path, delimiter: str | None = None) -> list[str]:
+    """What the columns of a table are called, of texts or of numbers."""
+    return _open(path, delimiter, fewest=1).columns
 
 
 def holds_texts(path: Path, item: str, reading: Mapping[str, Any]) -> bool:
@@ -108,6 +119,54 @@ def holds_texts(path: Path, item: str, reading: Mapping[str, Any]) -> bool:
         return item in ids.cast(pl.String)
     except (InputError, pl.exceptions.PolarsError):  # of another shape, or ids that are lists
         return False
+
+
+@dataclass(frozen=True)
+class Likely:
+    """A column that may hold the texts of a votes file."""
+
+    name: str
+    gaps: bool  # in some of the rows that were looked at
+
+
+def likely_texts(path: Path, reading: Mapping[str, Any]) -> Likely | None:
+    """The column of a long votes file that holds what people write, under a name that nobody told; None if none does.
+
+    Of the first rows: several words in most of them, the same in all of an item, and another for most items. Of several
+    such columns, the one with most to read.
+    """
+    import polars as pl
+
+    from dissensus.votes.ask import ANNOTATOR, LABEL, find
+
+    try:
+        table, ask = _open(path, reading.get("delimiter"), fewest=2), _asked(reading)
+        usual = {"item": ID, "annotator": ANNOTATOR, "label": LABEL}
+        ids, *votes = (find(table, role, getattr(ask, role), names) for role, names in usual.items())
+        if ids is None or votes[-1] is None:
+            return None
+        others = [at for at in range(len(table.columns)) if at not in (ids, *votes)]
+        items, *columns = table.beginning([ids, *others], SAMPLE)
+    except (InputError, pl.exceptions.PolarsError):  # of another shape
+        return None
+    texts = [column.alias(table.columns[at]) for at, column in zip(others, columns, strict=True)]
+    texts = [column for column in texts if _reads_like_texts(items, column)]
+    if not texts:
+        return None
+    longest = max(texts, key=lambda column: column.str.len_chars().sum())
+    return Likely(longest.name, gaps=any(map(_blank, longest)))
+
+
+def _reads_like_texts(items: pl.Series, column: pl.Series) -> bool:
+    import polars as pl
+
+    if column.dtype != pl.String or items.dtype.is_nested():
+        return False
+    said = pl.DataFrame({"item": items, "text": column}).drop_nulls()
+    wordy = (said["text"].str.count_matches(r"\S+") >= WORDS).sum()
+    each = said.group_by("item").agg(pl.col("text").n_unique())
+    different = said["text"].n_unique()
+    return 2 * wordy > said.height and 2 * different > each.height and not (each["text"] > 1).any()
 
 
 def _open(path: Path, delimiter: str | None, fewest: int) -> Table:

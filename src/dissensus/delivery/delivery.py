@@ -22,12 +22,12 @@ class Delivery(ABC):
     ``torch.nn.functional.cross_entropy`` takes. Where a vote may name several classes both give float32 rows, of 0 and
     1 or of shares, for binary cross-entropy. Arrays are new and writable.
 
-    ``deliver(e, i)`` equals ``deliver(e)[i]`` at a cost of ``len(i)``. Draws depend on the seed, the delivery's name,
-    the epoch and the position of the item, and on nothing else: asking twice, in any order, in any process, gives the
-    same.
+    ``deliver(e, i)`` equals ``deliver(e)[i]`` at a cost of ``len(i)``, so -1 is the last item, as with NumPy. Draws
+    depend on the seed, the delivery's name, the epoch and the position of the item, and on nothing else: asking twice,
+    in any order, in any process, gives the same.
 
     ``source`` is votes, or an (items, classes) array of probabilities. With ``hold`` a label stays for so many epochs
-    before the next one takes its place.
+    before the next one takes its place; a schedule of epochs is asked for the first of these, ``turn(epoch) * hold``.
     """
 
     name: ClassVar[str]

@@ -7,19 +7,22 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import dissensus
+from dissensus.datasets import Dataset
+from dissensus.delivery import DELIVERIES, METHODS, PUBLISHED, code_of
+from dissensus.votes.summary import glance
 
 PACKAGES = ("numpy", "scipy", "torch", "pydantic")
 WHERE_USED = ("transformers", "tokenizers")
 
 
-def about(seconds: float, device: str, source: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What ``about.json`` holds; ``device`` by its name."""
+def about(seconds: float, device: str, source: Mapping[str, Any] | None, data: Dataset) -> dict[str, Any]:
+    """What ``about.json`` holds; ``device`` by its name, ``data`` with all their votes."""
     import torch
 
     return {
@@ -34,7 +37,23 @@ def about(seconds: float, device: str, source: Mapping[str, Any] | None) -> dict
         "threads": torch.get_num_threads(),
         "seconds": round(seconds, 3),
         "source": dict(source or {}),
+        "votes": _votes(data),
     }
+
+
+@lru_cache(1)  # all runs of a sweep are of the same data
+def _votes(data: Dataset) -> dict[str, Any]:
+    """How many they are, how far they agree, and what was left out or is odd: the file may be gone when a page is."""
+    return {**glance(data.votes).as_json, "notes": list(data.votes.notes)}
+
+
+def own_method(method: str) -> dict[str, str | None] | None:
+    """What a method of one's own is made of; None for those of a release, whose versions say what they mean."""
+    if method in PUBLISHED:
+        return None
+    chosen = METHODS[method]
+    code = None if chosen.delivery in PUBLISHED else code_of(DELIVERIES[chosen.delivery])
+    return {"delivery": chosen.delivery, "code": code, "recipe": str(chosen.recipe)}
 
 
 @cache

@@ -55,7 +55,8 @@ def lone_note(data: Dataset) -> list[str]:
     lone, _ = _lone_classes(data)
     if not lone:
         return []
-    more = f", and {len(lone) - 1} other classes are such, too" if len(lone) > 1 else ""
+    others = "1 other class is" if len(lone) == 2 else f"{len(lone) - 1} other classes are"
+    more = f", and {others} such, too" if len(lone) > 1 else ""
     return [f"{lone[0]}{more}: trained on or evaluated, but not both, so the scores say nothing of it."]
 
 

@@ -17,7 +17,7 @@ from dissensus.base.errors import PlanError
 from dissensus.datasets import Dataset, inputs_in_words
 from dissensus.delivery import DELIVERIES, METHODS
 from dissensus.evaluation.predictions import Predictions
-from dissensus.experiment.about import about
+from dissensus.experiment.about import about, own_method
 from dissensus.experiment.again import taken_over
 from dissensus.experiment.budget import epochs_saved
 from dissensus.experiment.clock import Clock
@@ -211,12 +211,14 @@ class Begun:
 
     def _content(self, history: Sequence[Row], said: Mapping[str, Predictions], looked: Looked) -> dict[str, Any]:
         seconds = self.clock() - self.started + looked.seconds
-        beside = about(seconds, device_name(), self.source) | {
+        beside = about(seconds, device_name(), self.source, self.data) | {
             "looking": round(looked.seconds, 3),  # of the seconds, those spent inside the model
             "engine": asdict(self.how.engine),
             "width": self.how.width,
             "resumed_at": self.resumed_at or None,
         }
+        if (made_of := own_method(self.plan.method)) is not None:
+            beside["method"] = made_of
         predictions = _predictions(self.data, self.split, self.select, said) | dict(looked.arrays)
         if self.before is not None:
             predictions = taken_over(self.before, self.staging, predictions)
@@ -235,6 +237,7 @@ def begin(
     clock = clock or Clock()
     started = clock()
     refuse_other_meaning(plan, data)
+    own_method(plan.method)  # its code is read now, and not when somebody has edited it
     takes, data = inputs_in_words(data.inputs), seen(plan.model, data, _encoder(source))
     with ExitStack() as claim:
         staging = claim.enter_context(store.claim(plan.name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
@@ -31,8 +31,8 @@ DataName = Annotated[
 ]
 FileName = Annotated[Annotated[str, Field(min_length=1)] | None, Field(description="the path of a file")]
 LoadOptions = Annotated[
-    dict[str, Scalar | list[Scalar]],
-    Field(description="a table of options, each a number, a text, true, false or a list of these"),
+    dict[str, Scalar | list[Scalar] | dict[str, Scalar]],
+    Field(description="a table of options, each a number, a text, true, false, or a list or a table of these"),
 ]
 
 
@@ -128,4 +128,5 @@ _WORDS: dict[Any, str] = {
     str: "a text",
     tuple: "two whole numbers, such as [32, 32]",
     Sequence: 'a list, such as ["a", "b"]',
+    Mapping: 'a table, such as {"a" = "b"}',
 }

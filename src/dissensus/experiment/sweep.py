@@ -7,13 +7,15 @@ trains ``width`` runs side by side; on CPUs ``jobs`` processes train one each.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from typing import Any
 
 from dissensus.base.errors import InputError, StoreError
+from dissensus.base.words import many
+from dissensus.experiment.about import own_method
 from dissensus.experiment.budget import Budget, Paces, epochs_saved, kind_of, pace_saved
 from dissensus.experiment.events import ENDS, Event, Progress, event_of
 from dissensus.experiment.machine import device, device_name, refuse_other_machine
@@ -84,14 +86,15 @@ def compare(
     A run that fails is reported, with the reason, and the others go on; where the store itself cannot be written, the
     sweep ends with that error. One that diverges fails, and the next call tries it again; with ``keep_diverged`` it is
     an outcome: it is kept as a run without numbers, and not made again. ``say`` is given a line where less GPU memory
-    than hoped for slows the sweep down, and when a signal has come.
+    than hoped for slows the sweep down, where a method of one's own is not what it was in runs that are done, and when
+    a signal has come.
     """
     for name, number in (("jobs", jobs), ("width", width)):
         if number < 1:
             raise InputError(f"{name} must be a whole number of at least 1, but is {number}.")
     how = How(engine, width, features, keep_model, every, diagnose, keep_diverged)
     course = Course({plan.name: plan for plan in plans}, store, Budget(budget), progress, how.look)
-    course.skip_done()
+    course.skip_done(say)
     if course.waiting:
         refuse_other_machine(course.waiting.values())
         on_gpu = device() == "cuda"
@@ -135,10 +138,14 @@ class Course:
         self.begun = False
         self.signalled = Signalled()
 
-    def skip_done(self) -> None:
+    def skip_done(self, say: Say | None = None) -> None:
         """Runs that were begun come first, so that they do not stay so."""
-        for name in [name for name in self.waiting if name in self.store]:
-            self.tell(event_of(self.waiting[name], "skipped"))
+        done = [plan for name, plan in self.waiting.items() if name in self.store]
+        for plan in done:
+            self.tell(event_of(plan, "skipped"))
+        if say is not None:
+            for told in _made_otherwise(done, self.store):
+                say(told)
         for name in self.store.unfinished_names():
             if name in self.waiting:
                 self.epochs[name] = epochs_saved(self.store.unfinished(name) / CHECKPOINT)
@@ -238,6 +245,23 @@ class Course:
         failed, diverged = (tuple(one for one in self.ended if one.kind == kind) for kind in ("failed", "diverged"))
         left = tuple(self.waiting), self.seconds_left()
         return Outcome(names["done"], names["skipped"], failed, *left, self.begun, diverged)
+
+
+def _made_otherwise(done: Sequence[Plan], store: RunStore) -> Iterator[str]:
+    """What to say of methods of one's own that are not what they were, though their version is."""
+    others: dict[str, int] = {}
+    for plan in done:
+        if (now := own_method(plan.method)) is None:
+            continue
+        with suppress(StoreError):  # whoever needs the run says what is wrong with it
+            before = store.read(plan.name).about.get("method", {})
+            if any(None not in (part, before.get(name)) and part != before[name] for name, part in now.items()):
+                others[plan.method] = others.get(plan.method, 0) + 1
+    for method, runs in others.items():
+        yield (
+            f"{many(runs, 'run')} of {method} {'is' if runs == 1 else 'are'} done, by other code than it has now. If "
+            "what it delivers is not the same any more, raise the version of its delivery, or take another store."
+        )
 
 
 def _in_this_process(course: Course, make: Maker, say: Say | None) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError, PlanError, require
+from dissensus.base.files import written_whole
 from dissensus.base.words import many
 from dissensus.datasets import Inputs, Texts, inputs_in_words
 from dissensus.datasets.dataset import check_inputs, image_shape
@@ -82,7 +83,8 @@ def save_weights(path: Path, fitted: Fitted, takes: str) -> None:
 
     assert fitted.best_state is not None
     told = {part: json.dumps(getattr(fitted.prepare, part).flatten().tolist()) for part in ("scale", "shift")}
-    save_file(fitted.best_state, path, {"inputs": takes, **told})
+    with written_whole(path) as part:
+        save_file(fitted.best_state, part, {"inputs": takes, **told})
 
 
 def load_weights(model: nn.Module, run: StoredRun) -> None:

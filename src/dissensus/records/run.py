@@ -2,7 +2,7 @@
 
 =================== ==================================================================================================
 ``plan.json``       everything that determines the run, complete
-``about.json``      where and how it was made: version, packages, device, seconds; not part of its name
+``about.json``      where and how it was made: version, device, seconds, notes on the votes; not part of its name
 ``history.csv``     a row an epoch
 ``predictions.npz`` logits of the evaluation items, best and last epoch, with ids, votes and labels
 ``records.csv``     derived: a row a number

@@ -7,7 +7,9 @@ comparison, and :func:`collect` says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
@@ -20,11 +22,13 @@ from dissensus.base.words import listed
 from dissensus.evaluation import records_of
 from dissensus.metrics import METRICS, Estimate
 from dissensus.records import StoredRun
-from dissensus.report.pairing import Group, pair
+from dissensus.report.pairing import Group, occurring, pair
 from dissensus.report.phrases import phrase
-from dissensus.report.references import ceilings, class_shares, floors
+from dissensus.report.references import People, ceilings, class_shares, floors, people
 from dissensus.report.rules import ALPHA, RULES, Rule
+from dissensus.report.the_votes import TheVotes
 from dissensus.stats import Interval, Verdict, bootstrap, fewest_seeds, judge
+from dissensus.votes import Votes
 
 Scores: TypeAlias = NDArray[np.float64]  # (seeds,), one number a seed
 
@@ -115,7 +119,7 @@ class Judgement:
 class Panel:
     """The methods that were given equally many votes, over the seeds that all of them share."""
 
-    votes: str  # "all votes", "5 votes an item"
+    votes: str  # "all votes", "5 votes an item", "2 votes an item, drawn with replacement"
     seeds: tuple[str, ...]
     runs: Mapping[str, tuple[StoredRun, ...]]  # method -> one run a seed
     scores: Mapping[Measure, Mapping[str, Scores]]  # measure -> method -> one number a seed
@@ -129,10 +133,21 @@ class Panel:
     def slug(self) -> str:
         """The panel's name in file names.
 
-        >>> Panel("5 votes an item", (), {}, {}, ()).slug
-        '5-votes-an-item'
+        >>> Panel("5 votes an item, drawn with replacement", (), {}, {}, ()).slug
+        '5-votes-an-item-drawn-with-replacement'
         """
-        return "".join(c if c.isalnum() else "-" for c in self.votes.lower())
+        return re.sub("[^a-z0-9]+", "-", self.votes.lower())
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """Of its first run; all have its votes and its draw."""
+        return next(iter(self.runs.values()))[0].plan
+
+    @property
+    def redrawn(self) -> int | None:
+        """So many votes an item were drawn with replacement; None where they are real votes, each at most once."""
+        number = self.plan["votes"]
+        return None if number == "all" or self.plan.get("draw") != "resample" else int(number)
 
     @cached_property
     def cross_fitted(self) -> bool:
@@ -162,10 +177,13 @@ class Comparison:
     setting: Mapping[str, Any]  # what all plans share, by dotted name
     panels: tuple[Panel, ...]
     ceilings: Mapping[str, Estimate]  # metric -> half of the annotators predict the other half
+    people: People  # what the ceilings are; with few votes they are none
     floors: Mapping[str, Estimate]  # metric -> a perfect model, scored on this number of items and votes
     class_shares: Mapping[str, Estimate]  # metric -> a model that says the shares of the classes of every item
     notes: tuple[str, ...]  # what a reader has to know: seeds left out, rules that could not be kept
     source: Mapping[str, Any]  # where the data came from
+    varying: Mapping[str, Sequence[Any]]  # all values that plans have where they may differ, by dotted name
+    votes: TheVotes | None = None  # all of them; None where they are not at hand, and the runs do not know
 
     @property
     def title(self) -> str:
@@ -179,8 +197,20 @@ class Comparison:
     @property
     def references(self) -> dict[str, Mapping[str, Estimate]]:
         """What scores are held against, by its name in tables."""
-        told = {"human ceiling": self.ceilings, "noise floor": self.floors, "class shares": self.class_shares}
+        told = {self.people.name: self.ceilings, "noise floor": self.floors, "class shares": self.class_shares}
         return {name: found for name, found in told.items() if found}
+
+    def short_of(self, panel: Panel) -> str | None:
+        """How many items have fewer votes than were drawn from them; None where that is none, or not known."""
+        if panel.redrawn is None or self.votes is None or not (few := self.votes.glance.fewer_than(panel.redrawn)):
+            return None
+        have = "has" if few == 1 else "have"
+        which = "only one" if panel.redrawn == 2 else f"fewer than {panel.redrawn}"
+        return f"{few:,} of {self.votes.glance.items:,} items {have} {which}"
+
+    def title_of(self, panel: Panel) -> str:
+        """The votes that its runs were given, and what of them is there twice."""
+        return "; ".join(filter(None, (panel.votes, self.short_of(panel))))
 
     @property
     def runs(self) -> tuple[StoredRun, ...]:
@@ -198,12 +228,15 @@ class Comparison:
 
 
 def collect(
-    runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None, source: Mapping[str, Any] | None = None
+    runs: Iterable[StoredRun],
+    where: Mapping[str, Any] | None = None,
+    source: Mapping[str, Any] | None = None,
+    votes: Votes | None = None,
 ) -> Comparison:
     """Pair, score and judge ``runs``; ``where`` keeps those whose plans have these values, by dotted name.
 
     ``source`` is where the data are now, if that is known: a run is known by their content, and tells of the files that
-    it was made from, whatever they are called today.
+    it was made from, whatever they are called today. So do the ``votes``, which the runs know as they were read then.
 
     ``collect(store.read(name) for name in store.names())`` compares a whole store, and
     ``collect(runs, where={"data.name": "glyphs"})`` one data set of it.
@@ -215,6 +248,7 @@ def collect(
         if needed := max((one.seeds_needed for one in panel.judgements if one.hopeless), default=0):
             place = f"with {panel.votes}" if len(panels) > 1 else "here"
             notes.append(f"{len(panel.seeds)} seeds can never show a difference {place}, {needed} could.")
+    notes += [note for panel in panels for note in same_predictions(panel, several=len(panels) > 1)]
     if any(panel.cross_fitted for panel in panels):
         notes.append(
             "No items were set aside for selection: the best checkpoint was chosen on the evaluation items themselves, "
@@ -223,17 +257,22 @@ def collect(
     # The votes on the evaluation items are the same for all methods and panels of a seed.
     one_a_seed = next(iter(max(panels, key=lambda panel: len(panel.seeds)).runs.values()))
     shown = [metric for metric in HEADLINE if Measure(metric) in panels[0].scores]
-    shares = class_shares(one_a_seed, shown)
+    shares, limits = class_shares(one_a_seed, shown), ceilings(one_a_seed, shown)
     notes += [note for panel in panels if (note := learned_little(panel, shares))]
+    every = [run for panel in panels for runs in panel.runs.values() for run in runs]
+    whence = every[0].source if source is None else source
     return Comparison(
         data=str(setting["data.name"]),
         setting=setting,
         panels=panels,
-        ceilings=ceilings(one_a_seed, shown),
+        ceilings=limits,
+        people=people(one_a_seed, limits, shares),
         floors=floors(one_a_seed, shown),
         class_shares=shares,
         notes=tuple(notes),
-        source=next(iter(panels[0].runs.values()))[0].source if source is None else source,
+        source=whence,
+        varying=occurring(every),
+        votes=TheVotes.recorded(every) if votes is None else TheVotes.of(votes, whence),
     )
 
 
@@ -251,6 +290,22 @@ def learned_little(panel: Panel, shares: Mapping[str, Estimate]) -> str | None:
         f"the shares of the classes of every item scores {shares[rule.metric].mean:.3f}. The verdicts compare models "
         "that hardly see the item; a better model, other inputs or more items come first."
     )
+
+
+def same_predictions(panel: Panel, several: bool = False) -> list[str]:
+    """A note on methods whose models say the same of every item in every seed: as methods they are one."""
+    alike: dict[bytes, list[str]] = {}
+    for method, runs in panel.runs.items():
+        said = [run.predictions[name] for run in runs for name in ("best_logits", "last_logits")]
+        if all(np.isfinite(logits).all() for logits in said):  # models that diverged say nothing
+            alike.setdefault(hashlib.sha256(b"".join(map(np.ndarray.tobytes, said))).digest(), []).append(method)
+    where = f"With {panel.votes} " if several else ""
+    return [
+        f"{where}{listed(methods)} gave the same predictions, bit for bit, in every seed: they trained alike, whatever "
+        "their names say, and are the same for that reason."
+        for methods in alike.values()
+        if len(methods) > 1
+    ]
 
 
 def mean_interval(values: Scores) -> Interval:

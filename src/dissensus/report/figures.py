@@ -210,9 +210,9 @@ def plot_entropy(data: Entropies, ax: Axes, top: float) -> None:
     low, middle, high = data.quartiles
     ax.fill_between(data.centres, low, high, color=look.colour, alpha=0.22, lw=0, zorder=3)
     ax.plot(data.centres, middle, color=look.colour, marker=look.marker, ms=4.5, lw=1.8, zorder=4)
-    ceiling = "" if data.ceiling is None else f"  (ceiling {data.ceiling:.2f})"
+    people = "" if data.people is None else f"  ({data.people[0]} {data.people[1]:.2f})"
     ax.set_title(data.method, pad=18)  # inside, the line below would lie on the items of a model that is never sure
-    ax.text(0, 1.02, f"ρ = {data.correlation:.2f}{ceiling}", transform=ax.transAxes, va="bottom", fontsize=8.5)
+    ax.text(0, 1.02, f"ρ = {data.correlation:.2f}{people}", transform=ax.transAxes, va="bottom", fontsize=8.5)
     ax.set_xlim(0, top)
     ax.set_ylim(0, top)
     ax.set_aspect("equal")
@@ -252,7 +252,7 @@ def plot_by_votes(data: ByVotes, ax: Axes) -> None:
             if np.isfinite(i.low):
                 ax.plot([position, position], [i.low, i.high], color=look.colour, lw=1.2, zorder=2)
     ax.set_xticks(range(len(data.panels)), data.panels)
-    ax.set_xlabel("votes an item")
+    ax.set_xlabel("votes an item" + (", *: with replacement" if any("*" in name for name in data.panels) else ""))
     ax.set_title(data.title)
     ax.grid(axis="y", color=HAIR, lw=0.5, alpha=0.7)
 

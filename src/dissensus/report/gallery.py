@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.base.errors import require
+from dissensus.base.words import shown
 from dissensus.datasets import Dataset, Texts
 from dissensus.evaluation import human_shares
 from dissensus.metrics import entropy
@@ -63,7 +64,7 @@ def _sources(panel: Panel, human: NDArray[np.float64]) -> dict[str, NDArray[np.f
 def _class_names(comparison: Comparison, number: int) -> list[str]:
     classes = comparison.setting.get("data.classes")
     if isinstance(classes, Sequence) and not isinstance(classes, str) and len(classes) == number:
-        return [str(name) for name in classes]
+        return [shown(name) for name in classes]
     return [str(i) for i in range(number)]
 
 

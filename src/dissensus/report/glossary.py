@@ -8,9 +8,19 @@ METHODS = {
     "multipass": "every epoch shows the next of the item's votes, in an order shuffled once, so that none is left out",
     "deterministic-control": "multipass in another order; what differs between the two is chance",
     "shuffled-sls": "stochastic label sampling from the votes of another item; a control that must fail",
-    "majority": "the votes are collapsed into the most frequent one before training, as most pipelines do",
+    "majority": (
+        "the votes are collapsed into the most frequent one before training, as most pipelines do; a tie is drawn by "
+        "lot, once"
+    ),
     "label-smoothing": "the majority label, with a tenth of the weight spread over all classes",
     "mixup": "the majority label; inputs and labels of two items are mixed",
+}
+
+CONTROLS = ("deterministic-control", "shuffled-sls")  # there to be compared with: nobody would train on them
+
+DRAWS = {
+    "subsample": "without replacement: so many of an item's real votes, each once",
+    "resample": "with replacement: an item's votes may come twice, and do where it has fewer",
 }
 
 MEASURES = {

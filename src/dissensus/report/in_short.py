@@ -52,7 +52,7 @@ def advice(judgements: Sequence[Judgement], methods: Sequence[str]) -> str:
     if not ahead:
         if alike := best(judgements, methods):
             return f"train on {_either(alike)}, which are the same in all that is judged"
-        return "what to train on is not decided, since no method is ahead of the others"
+        return _open(judgements)
     if leading := best(judgements, methods):
         leads = [verdict for one in judgements for verdict in one.verdicts if verdict.winner in leading]
         small = ", though by less than counts as a difference" if all(one.same for one in leads) else ""
@@ -61,6 +61,17 @@ def advice(judgements: Sequence[Judgement], methods: Sequence[str]) -> str:
     return "no method is best in everything: " + "; ".join(
         f"for {title} train on {_either(names)}" for title, names in ahead.items()
     )
+
+
+def _open(judgements: Sequence[Judgement]) -> str:
+    """No method is ahead: in what all are shown to be the same, and what is open."""
+    same = [one for one in judgements if all(verdict.word == "same" for verdict in one.verdicts)]
+    if not same:
+        return "what to train on is not decided, since no method is ahead of the others"
+    alike = listed([_plain(one.measure.title) for one in same])
+    rest = listed([_plain(one.measure.title) for one in judgements if one not in same])
+    is_are = "is" if len(same) == len(judgements) - 1 else "are"
+    return f"between the methods there is no noticeable difference in {alike}; {rest} {is_are} open"
 
 
 def _plain(title: str) -> str:

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dissensus.base.errors import DissensusError
-from dissensus.base.words import listed
+from dissensus.base.words import listed, shown
 from dissensus.datasets import DATASETS, Dataset, load, own_data
-from dissensus.records import StoredRun
+from dissensus.records import CHECKPOINTS, StoredRun
 from dissensus.report import figures, rules, tables
 from dissensus.report.basin import basin, basin_csv
 from dissensus.report.comparison import Comparison, Panel, collect
 from dissensus.report.gallery import gallery
-from dissensus.report.glossary import MEASURES, method_in_words
+from dissensus.report.glossary import DRAWS, MEASURES, method_in_words
 from dissensus.report.in_short import in_short
 from dissensus.report.leftovers import LIST, file_list, leftovers
 from dissensus.report.output import Files, picture, render, uri, write_files
 from dissensus.report.pairing import flat
 from dissensus.report.place import page_file
+from dissensus.report.the_votes import TheVotes
 from dissensus.report.votes_needed import votes_needed
 
 
@@ -38,7 +40,10 @@ def write_page(
     """
     comparison = runs if isinstance(runs, Comparison) else collect(runs)
     page = page_file(out)
-    content, figures = _content(comparison, data if data is not None else at_hand(comparison))
+    data = at_hand(comparison) if data is None else data
+    if comparison.votes is None and data is not None:
+        comparison = replace(comparison, votes=TheVotes.of(data.votes, comparison.source))
+    content, figures = _content(comparison, data)
     files = {f"figures/{name}": drawn for name, drawn in figures.items()}
     files |= {f"tables/{name}": text.encode() for name, text in table_files(comparison).items()}
     files[LIST] = file_list(page.name, files)
@@ -81,8 +86,9 @@ def table_files(comparison: Comparison) -> dict[str, str]:
     }
     for panel in comparison.panels:
         end = f"-{panel.slug}" if several else ""
-        methods = [tables.methods_table(comparison, panel, checkpoint) for checkpoint in ("best", "last")]
-        verdicts = [tables.verdicts_table(panel, checkpoint) for checkpoint in ("best", "last")]
+        methods = [tables.methods_table(comparison, panel, checkpoint) for checkpoint in CHECKPOINTS]
+        methods += [table for c in CHECKPOINTS if (table := tables.others_table(panel, c)) is not None]
+        verdicts = [tables.verdicts_table(panel, checkpoint) for checkpoint in CHECKPOINTS]
         files[f"methods{end}.md"] = "\n".join(map(tables.to_markdown, methods))
         files[f"verdicts{end}.md"] = "\n".join(map(tables.to_markdown, verdicts))
         if (found := basin(panel)) is not None:
@@ -132,11 +138,17 @@ def _content(comparison: Comparison, data: Dataset | None) -> tuple[dict[str, An
         },
         "panels": panels,
         "by_votes": by_votes,
+        "votes": comparison.votes
+        and {
+            "rows": comparison.votes.glance.in_words(counts.shape[1]),
+            "notes": comparison.votes.notes,
+        },
         "in_short": in_short(comparison),
         "votes_needed": votes_needed(comparison),
         "items": items,
         "rules": _rules_in_words(),
-        "setting": {field: _told(value) for field, value in comparison.setting.items()},
+        "setting": {field: _told(value) for field, value in _shared(comparison).items()},
+        "varying": {field: _told(value) for field, value in _varying(comparison).items()},
         "about": _about(comparison.runs),
     }
     return content, files
@@ -150,12 +162,13 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
     truth = any(measure.against == "truth" for measure in panel.scores)
     return {
         "panel": panel,
-        "title": panel.votes.capitalize(),
+        "title": comparison.title_of(panel).capitalize(),
         "best": judged,
         "last": [j for j in panel.judgements if j.checkpoint == "last"],
         "last_agrees": _same_words(panel),
         "methods": tables.methods_table(comparison, panel),
         "methods_last": tables.methods_table(comparison, panel, "last"),
+        "others": tables.others_table(panel),
         "methods_truth": tables.methods_table(comparison, panel, against="truth") if truth else None,
         "verdicts": tables.verdicts_table(panel),
         "verdicts_last": tables.verdicts_table(panel, "last"),
@@ -184,7 +197,7 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
             figures.entropy_figure(comparison, panel),
             f"Entropy of the predictions of {methods} against the entropy of the annotators, item by item.",
             "Grey: items of all seeds. Line and band: median and quartiles of the model's entropy. ρ: Spearman "
-            "correlation, mean over seeds; the ceiling is what half of the annotators reach with the other half.",
+            f"correlation, mean over seeds{_reached(comparison)}.",
         ),
         "learning": picture(
             files,
@@ -194,6 +207,15 @@ def _panel_content(comparison: Comparison, panel: Panel, files: Files) -> dict[s
             "Mean over seeds, with a band of one standard deviation. The mark is the best epoch.",
         ),
     }
+
+
+def _reached(comparison: Comparison) -> str:
+    """What stands in brackets beside the correlation of a method, if anything does."""
+    if "entropy_correlation" not in comparison.ceilings:
+        return ""
+    if comparison.people.ceiling:
+        return "; the ceiling is what half of the annotators reach with the other half"
+    return f"; people: what people reach predicting people ({comparison.people.halves}), which is no ceiling"
 
 
 def _same_words(panel: Panel) -> bool:
@@ -222,10 +244,32 @@ def _rules_in_words() -> list[tuple[str, str]]:
     ]
 
 
+VARIED = ("method", "votes", "draw")  # what comparisons are made of: told as such where they have one value, too
+
+
+def _shared(comparison: Comparison) -> dict[str, Any]:
+    """What the plans of all runs say, also where they might have differed and do not."""
+    alike = {name: values[0] for name, values in comparison.varying.items() if len(values) == 1 and name not in VARIED}
+    return {**comparison.setting, **alike}
+
+
+def _varying(comparison: Comparison) -> dict[str, Any]:
+    """What runs differ in: method, votes, how these are drawn, seeds, and whatever tells variants of a method apart."""
+    told: dict[str, Any] = {
+        "method": comparison.methods,
+        "votes": "; ".join(panel.votes for panel in comparison.panels),
+    }
+    if "draw" in comparison.varying:
+        told["draw"] = [f"{draw} ({DRAWS.get(draw, 'another draw')})" for draw in comparison.varying["draw"]]
+    told["seed"] = list(dict.fromkeys(seed for panel in comparison.panels for seed in panel.seeds))
+    others = {name: values for name, values in comparison.varying.items() if len(values) > 1 and name not in VARIED}
+    return {**told, **others}
+
+
 def _told(value: Any) -> str:
     if isinstance(value, list | tuple):
-        shown = ", ".join(map(str, value[:20]))
-        return shown + (f" and {len(value) - 20} more" if len(value) > 20 else "")
+        told = ", ".join(map(shown, value[:20]))
+        return told + (f" and {len(value) - 20} more" if len(value) > 20 else "")
     if isinstance(value, str) and len(value) == 64:
         return value[:16] + "…"  # a digest
     return "not set" if value is None else str(value)
@@ -234,11 +278,12 @@ def _told(value: Any) -> str:
 def _about(runs: Iterable[StoredRun]) -> dict[str, str]:
     """What was recorded of how the runs were made: one value, or all that occur.
 
-    Without what every run has its own of, which is how long it took, and without folders, which stay private.
+    Without what every run has its own of, which is how long it took, without folders, which stay private, without the
+    votes, which the page tells of elsewhere, and without what methods of one's own are made of: that is of some runs.
     """
     seen: dict[str, dict[str, None]] = {}
     for run in runs:
         for field, value in flat(run.about).items():
-            if field.split(".")[0] not in ("source", "seconds", "looking"):
+            if field.split(".")[0] not in ("source", "seconds", "looking", "votes", "method"):
                 seen.setdefault(field, {})[_told(value)] = None
     return {field: ", ".join(values) for field, values in seen.items()}

@@ -30,7 +30,7 @@ Plan: TypeAlias = Mapping[str, Any]  # by dotted names
 class Group:
     """Runs that were given equally many votes: for every method one run a seed, all methods over the same seeds."""
 
-    votes: str  # "all votes", "5 votes an item"
+    votes: str  # "all votes", "5 votes an item", "2 votes an item, drawn with replacement"
     seeds: tuple[str, ...]
     runs: Mapping[str, tuple[StoredRun, ...]]  # method -> one run a seed
     left_out: tuple[str, ...]  # runs without a partner, in words
@@ -42,8 +42,8 @@ def pair(runs: Iterable[StoredRun], where: Mapping[str, Any] | None = None) -> t
     plans = [plan for _, plan in chosen]
     setting = _one_setting(chosen)
     groups: dict[str, dict[str, dict[str, StoredRun]]] = {}
-    for (run, plan), method, votes in zip(chosen, _method_names(plans), _votes_names(plans), strict=True):
-        seeds, seed = groups.setdefault(votes, {}).setdefault(method, {}), _seed_name(plan)
+    for (run, plan), method in zip(chosen, _method_names(plans), strict=True):
+        seeds, seed = groups.setdefault(_votes_name(plan), {}).setdefault(method, {}), _seed_name(plan)
         if seed in seeds:
             raise InputError(f"runs {seeds[seed].name} and {run.name} are both {method} with seed {seed}; remove one.")
         seeds[seed] = run
@@ -113,8 +113,9 @@ def _one_setting(chosen: Sequence[tuple[StoredRun, Plan]]) -> dict[str, Any]:
         return heads[0]
     fields = dict.fromkeys(field for head in heads for field in head)
     differ = [field for field in fields if len({str(head.get(field)) for head in heads}) > 1]
+    read = dict(zip(ranked, _read_otherwise([firsts[key].source for key in ranked]), strict=True))
     told = "\n".join(
-        f"  {many(len(groups[key]), 'run')}{f' of {file}' if (file := firsts[key].votes_file) else ''} with "
+        f"  {many(len(groups[key]), 'run')}{f' of {file}' if (file := firsts[key].votes_file) else ''}{read[key]} with "
         + ", ".join(f"{field}={short(groups[key][0].get(field))}" for field in differ[:6])
         for key in ranked
     )
@@ -124,6 +125,33 @@ def _one_setting(chosen: Sequence[tuple[StoredRun, Plan]]) -> dict[str, Any]:
         f"these runs belong to {len(groups)} comparisons, which cannot be judged together:\n{told}\n"
         f"Choose one of them by a field of its plan, as in --where {choice}."
     )
+
+
+def _read_otherwise(sources: Sequence[Mapping[str, Any]]) -> list[str]:
+    """In brackets, how each source was told to be read, where sources differ in that: one file may be two data sets.
+
+    >>> _read_otherwise([{"options": {"item": "task", "without": ["ann"]}}, {"options": {"item": "task"}}])
+    [' (without=["ann"])', '']
+    """
+    options = [{name: json.dumps(how) for name, how in (source.get("options") or {}).items()} for source in sources]
+    differ = [
+        {name: how for name, how in one.items() if any(other.get(name) != how for other in options)} for one in options
+    ]
+    return [f" ({', '.join(map('='.join, one.items()))})" if one else "" for one in differ]
+
+
+def occurring(runs: Iterable[StoredRun]) -> dict[str, list[Any]]:
+    """What runs of one comparison may differ in, besides seeds: all values that plans have, by dotted name.
+
+    Where all votes are given none are drawn, whatever the plan says of it.
+    """
+    found: dict[str, list[Any]] = {}
+    for plan in (flat(run.plan) for run in runs):
+        for field in ("method", *PANEL_FIELDS, *ARM_FIELDS):
+            known = field in plan and not (field == "draw" and plan["votes"] == "all")
+            if known and plan[field] not in found.setdefault(field, []):
+                found[field].append(plan[field])
+    return {field: values for field, values in found.items() if values}
 
 
 def short(value: Any) -> str:
@@ -146,15 +174,16 @@ def _method_names(plans: Sequence[Plan]) -> list[str]:
     ]
 
 
-def _votes_names(plans: Sequence[Plan]) -> list[str]:
-    """How many votes every plan gives an item; how they are drawn is said only where plans differ in it."""
-    draws = {plan.get("draw") for plan in plans if plan["votes"] != "all"}
-    return [
-        "all votes"
-        if plan["votes"] == "all"
-        else f"{many(plan['votes'], 'vote')} an item" + (f" ({plan.get('draw')})" if len(draws) > 1 else "")
-        for plan in plans
-    ]
+def _votes_name(plan: Plan) -> str:
+    """How many votes a plan gives an item, and that an item may have one of them twice.
+
+    >>> _votes_name({"votes": 5, "draw": "subsample"}), _votes_name({"votes": 2, "draw": "resample"})
+    ('5 votes an item', '2 votes an item, drawn with replacement')
+    """
+    if plan["votes"] == "all":
+        return "all votes"
+    drawn = ", drawn with replacement" if plan.get("draw") == "resample" else ""
+    return f"{many(plan['votes'], 'vote')} an item{drawn}"
 
 
 def _votes_order(name: str) -> tuple[float, str]:

@@ -1,16 +1,86 @@
-"""What scores are held against: human ceilings, noise floors, and a model that never looks at an item."""
+"""What scores are held against: people predicting people, noise floors, and a model that never looks at an item.
+
+Half of the votes on an item, as a prediction of the other half, are a human ceiling where both halves are large. With
+three votes an item one vote predicts two: that is noise, and any model that has learned something does better.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from dissensus.base.words import listed
 from dissensus.evaluation import human_shares
 from dissensus.metrics import METRICS, Estimate, ceiling, floor
 from dissensus.records import StoredRun
 
 DRAWS = 20  # over all seeds together
+FEWEST = 4  # votes on the middle item, for halves of two: one vote is no distribution
+CEILING, PEOPLE = "human ceiling", "people predicting people"
+
+
+@dataclass(frozen=True)
+class People:
+    """What half of the votes on an item is, as a prediction of the other half; by what it is called in tables."""
+
+    halves: str  # how many votes they are, in words
+    too_few: bool  # votes on most items
+    worse: tuple[str, ...]  # metrics in which the shares of the classes, said of every item, predict people better
+
+    @property
+    def ceiling(self) -> bool:
+        return not (self.too_few or self.worse)
+
+    @property
+    def name(self) -> str:
+        return CEILING if self.ceiling else PEOPLE
+
+    @property
+    def words(self) -> str:
+        """What a reader has to know of the row of that name."""
+        if self.ceiling:
+            return (
+                "Human ceiling: half of the annotators predict the other half. A model may pass it, being less noisy "
+                "than few votes."
+            )
+        told = f"People predicting people: on every item {self.halves}. That is no ceiling for a model: "
+        if not self.worse:
+            return told + "one vote is no distribution, and a model that has learned from many items does better."
+        titles = listed([METRICS[metric].title for metric in self.worse])
+        return told + f"so few votes predict others worse than the class shares do, in {titles}."
+
+
+def people(runs: Sequence[StoredRun], ceilings: Mapping[str, Estimate], shares: Mapping[str, Estimate]) -> People:
+    """Whether halves of the votes are a ceiling for models."""
+    votes = np.concatenate([run.predictions["counts"].sum(1) for run in runs])
+    votes = votes[votes > 1]
+    worse = []
+    for metric in (metric for metric in ceilings if metric in shares):
+        lost = ceilings[metric].mean - shares[metric].mean
+        if (lost < 0) if METRICS[metric].higher_is_better else (lost > 0):
+            worse.append(metric)
+    few = not len(votes) or float(np.median(votes)) < FEWEST
+    return People(_halves(votes.tolist()), few, tuple(worse))
+
+
+def _halves(votes: Sequence[int]) -> str:
+    """
+    >>> _halves([2, 3]), _halves([2, 5]), _halves([2])
+    ('one vote against one or two others', 'one or two votes against 1 to 3 others', 'one vote against one other')
+    """
+    if not votes:
+        return "no votes"
+    few, most = min(votes), max(votes)
+    one, other = "votes" if most > 3 else "vote", "others" if most > 2 else "other"
+    return f"{_span(few // 2, most // 2)} {one} against {_span(few - few // 2, most - most // 2)} {other}"
+
+
+def _span(low: int, high: int) -> str:
+    if high > 2:
+        return f"{low} to {high}" if low < high else str(low)
+    return " or ".join(("one", "two")[number - 1] for number in range(low, high + 1))
 
 
 def ceilings(runs: Sequence[StoredRun], metrics: Iterable[str]) -> dict[str, Estimate]:

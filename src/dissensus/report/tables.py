@@ -10,16 +10,18 @@ import io
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from dissensus.base.words import listed
+from dissensus.base.words import listed, shown
 from dissensus.metrics import METRICS, Estimate
+from dissensus.records import Checkpoint
 from dissensus.report.comparison import HEADLINE, Comparison, Judgement, Measure, Panel
 from dissensus.report.in_short import in_short
 from dissensus.report.rules import ALPHA, RULES
+from dissensus.report.ties import ties
 from dissensus.report.votes_needed import votes_needed
 from dissensus.stats import Interval, Verdict
 from dissensus.stats.bootstrap import FEWEST
@@ -97,7 +99,9 @@ def interval_cell(interval: Interval | None, best: bool = False, digits: int = 3
     return Box(number(interval.mean, digits), bounds, best)
 
 
-def methods_table(comparison: Comparison, panel: Panel, checkpoint: str = "best", against: str = "human") -> Table:
+def methods_table(
+    comparison: Comparison, panel: Panel, checkpoint: Checkpoint = "best", against: str = "human"
+) -> Table:
     """Methods × metrics: means over seeds with intervals, plain and after a temperature, with ceiling and floor."""
     measured = {measure.metric for measure in panel.scores if measure.against == against}
     metrics = [metric for metric in HEADLINE if metric in measured]
@@ -121,7 +125,27 @@ def methods_table(comparison: Comparison, panel: Panel, checkpoint: str = "best"
         title,
         ("method", *(heading(metric) for metric in metrics)),
         tuple(rows),
-        _legend(comparison, panel, rows, metrics),
+        _legend(comparison, panel, rows, metrics, checkpoint),
+    )
+
+
+def others_table(panel: Panel, checkpoint: Checkpoint = "best") -> Table | None:
+    """Metrics × methods: all that are in METRICS and not in the table of methods, those of one's own among them."""
+    measured = [Measure(metric, checkpoint=checkpoint) for metric in METRICS if metric not in HEADLINE]
+    rows = [
+        TableRow(
+            heading(m.metric), "method", tuple(interval_cell(panel.interval(m, method)) for method in panel.methods)
+        )
+        for m in measured
+        if m in panel.scores
+    ]
+    seeds = len(panel.seeds)
+    over = "One seed." if seeds == 1 else f"Means over {seeds} paired seeds, with 95 % {_interval(seeds)}s."
+    notes = (over, "None of them is judged. After a temperature, and against a known truth: tables/scores.csv.")
+    return (
+        Table(f"Other metrics at the {checkpoint} epoch", ("metric", *panel.methods), tuple(rows), notes)
+        if rows
+        else None
     )
 
 
@@ -145,7 +169,13 @@ def estimate_cell(estimate: Estimate | None, digits: int = 3) -> Box:
     return Box() if estimate is None else Box(number(estimate.mean, digits), f"± {number(estimate.sd, digits)}")
 
 
-def _legend(comparison: Comparison, panel: Panel, rows: Sequence[TableRow], metrics: Sequence[str]) -> tuple[str, ...]:
+def _legend(
+    comparison: Comparison,
+    panel: Panel,
+    rows: Sequence[TableRow],
+    metrics: Sequence[str],
+    checkpoint: Checkpoint,
+) -> tuple[str, ...]:
     seeds = len(panel.seeds)
     notes = [
         "One seed: there are no intervals, and nothing can be tested."
@@ -160,11 +190,8 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[TableRow], metr
         )
         notes.append(f"+ temperature: one number a run, fitted by soft cross-entropy {where}.")
     names = {row.name for row in rows}
-    if "human ceiling" in names:
-        notes.append(
-            "Human ceiling: half of the annotators predict the other half. A model may pass it, being less noisy than "
-            "few votes."
-        )
+    if comparison.people.name in names:
+        notes.append(comparison.people.words)
     if "noise floor" in names:
         notes.append(
             "Noise floor: what a perfect model would score with this number of items and votes. Where no truth is "
@@ -176,13 +203,18 @@ def _legend(comparison: Comparison, panel: Panel, rows: Sequence[TableRow], metr
             "Class shares: how frequent each class is, said of every item alike, as if a model never looked at one. "
             "One that has learned may have a KL as high if it is too sure; its KL after a temperature tells."
         )
-    if names & {"human ceiling", "noise floor", "class shares"}:
-        notes.append("± of ceiling and floor: the spread over draws of one seed; of class shares: the standard error.")
+    if names & comparison.references.keys():
+        of = "ceiling" if comparison.people.ceiling else "people"
+        notes.append(f"± of {of} and floor: the spread over draws of one seed; of class shares: the standard error.")
     if "accuracy" in metrics:
         which = "Accuracy and ECE are" if "ece" in metrics else "Accuracy is"
-        of_files = "votes" in comparison.source  # which have votes alone
-        label = "" if of_files else "the data's own label if there is one among the tied, else against "
-        notes.append(f"{which} against the most frequent vote; in a tie against {label}the first of the tied classes.")
+        classes = comparison.setting.get("data.classes")
+        order = list(map(shown, classes)) if isinstance(classes, list | tuple) else []
+        found, of_files = ties(panel.runs, checkpoint), "votes" in comparison.source
+        notes.append(" ".join(filter(None, (f"{which} against the most frequent vote.", found.rule(of_files, order)))))
+        if found.share and of_files:
+            votes = panel.votes + "," * ("," in panel.votes)  # "2 votes an item, drawn with replacement," and on
+            notes.append(found.told(f" with {votes}" if len(comparison.panels) > 1 else ""))
     if "ece" in metrics:
         notes.append(
             "A model that matches divided annotators is right more often than it says, and ECE counts that as an error."
@@ -246,14 +278,17 @@ RULES_IN_WORDS = (
 )
 
 
-def summary(comparison: Comparison, checkpoint: str = "best") -> list[Table]:
+def summary(comparison: Comparison, checkpoint: Checkpoint = "best") -> list[Table]:
     """What a terminal shows, a table for every number of votes: what the rules judge, and accuracy."""
     measures = [Measure(rule.metric, rule.tempered, checkpoint) for rule in RULES]
     measures.append(Measure("accuracy", checkpoint=checkpoint))
-    return [_summary(comparison, panel, [m for m in measures if m in panel.scores]) for panel in comparison.panels]
+    return [
+        _summary(comparison, panel, [m for m in measures if m in panel.scores], checkpoint)
+        for panel in comparison.panels
+    ]
 
 
-def _summary(comparison: Comparison, panel: Panel, measures: Sequence[Measure]) -> Table:
+def _summary(comparison: Comparison, panel: Panel, measures: Sequence[Measure], checkpoint: Checkpoint) -> Table:
     rows = [
         TableRow(method, "method", tuple(_narrow(_score_cell(panel, measure, method)) for measure in measures))
         for method in panel.methods
@@ -262,8 +297,10 @@ def _summary(comparison: Comparison, panel: Panel, measures: Sequence[Measure]) 
         cells = tuple(_narrow(estimate_cell(references.get(m.metric))) for m in measures)
         rows.append(TableRow(name, "reference", cells))
     head = ("method", *(heading(m.metric, " + temperature" if m.tempered else "") for m in measures))
-    title = f"{comparison.title}, {panel.votes}, {measures[0].checkpoint if measures else 'best'} epoch"
-    return Table(title, head, tuple(rows), _legend(comparison, panel, rows, [m.metric for m in measures]))
+    short = comparison.short_of(panel)
+    title = f"{comparison.title}, {panel.votes}, {checkpoint} epoch"
+    title += f" ({short})" if short else ""
+    return Table(title, head, tuple(rows), _legend(comparison, panel, rows, [m.metric for m in measures], checkpoint))
 
 
 def _narrow(cell: Box) -> Box:
@@ -348,20 +385,25 @@ def to_json(comparison: Comparison) -> str:
         "in_short": in_short(comparison),
         "votes_needed": votes_needed(comparison),
         "notes": list(comparison.notes),
+        "votes": None if comparison.votes is None else comparison.votes.as_json,
         "setting": dict(comparison.setting),
+        "varying": {field: list(values) for field, values in comparison.varying.items()},
+        "ceilings_are": comparison.people.name,
         "ceilings": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.ceilings.items()},
         "floors": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.floors.items()},
         "class_shares": {m: {"mean": e.mean, "sd": e.sd} for m, e in comparison.class_shares.items()},
-        "panels": [_panel_json(panel) for panel in comparison.panels],
+        "panels": [_panel_json(comparison, panel) for panel in comparison.panels],
     }
     return json.dumps(_strict(content), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def _panel_json(panel: Panel) -> dict[str, Any]:
+def _panel_json(comparison: Comparison, panel: Panel) -> dict[str, Any]:
     return {
         "votes": panel.votes,
+        "title": comparison.title_of(panel),
         "seeds": list(panel.seeds),
         "methods": list(panel.methods),
+        "ties": asdict(ties(panel.runs)),
         "runs": {method: [run.name for run in runs] for method, runs in panel.runs.items()},
         "scores": [
             {

@@ -87,7 +87,7 @@ class Entropies:
     centres: Floats  # (bins,)
     quartiles: Floats  # (3, bins)
     correlation: float
-    ceiling: float | None
+    people: tuple[str, float] | None  # what they reach among themselves, by what that is called
 
 
 def entropies(comparison: Comparison, panel: Panel, method: str, bins: int = 8) -> Entropies:
@@ -107,7 +107,7 @@ def entropies(comparison: Comparison, panel: Panel, method: str, bins: int = 8) 
         centres=np.array([human[m].mean() for m in members]),
         quartiles=np.array([np.quantile(model[m], [0.25, 0.5, 0.75]) for m in members]).T,
         correlation=np.nan if scores is None else float(scores.mean()),
-        ceiling=None if limit is None else limit.mean,
+        people=None if limit is None else ("ceiling" if comparison.people.ceiling else "people", limit.mean),
     )
 
 
@@ -145,14 +145,14 @@ class ByVotes:
     """One measure by the number of votes the runs were given."""
 
     title: str
-    panels: tuple[str, ...]
+    panels: tuple[str, ...]  # numbers of votes, with a star where they were drawn with replacement
     intervals: Mapping[str, tuple[Interval | None, ...]]  # method -> one a panel
 
 
 def by_votes(comparison: Comparison, measure: Measure) -> ByVotes:
     return ByVotes(
         title=measure.title,
-        panels=tuple(panel.votes.split()[0] for panel in comparison.panels),
+        panels=tuple(panel.votes.split()[0] + "*" * (panel.redrawn is not None) for panel in comparison.panels),
         intervals={
             method: tuple(panel.interval(measure, method) for panel in comparison.panels)
             for method in comparison.methods

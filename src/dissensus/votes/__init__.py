@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dissensus.votes.agreement import entropy, krippendorff_alpha, observed_agreement
+from dissensus.votes.annotators import by_annotator
 from dissensus.votes.table import Votes
 
 if TYPE_CHECKING:
     from dissensus.votes.read import READERS, read_votes
 
-__all__ = ["READERS", "Votes", "entropy", "krippendorff_alpha", "observed_agreement", "read_votes"]
+__all__ = ["READERS", "Votes", "by_annotator", "entropy", "krippendorff_alpha", "observed_agreement", "read_votes"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,9 +14,12 @@ from dissensus.base.errors import InputError
 from dissensus.base.words import first
 from dissensus.votes.ask import Ask, find
 from dissensus.votes.build import Place, as_column, from_columns
-from dissensus.votes.ignored import kept, told, without
+from dissensus.votes.ignored import told, without
+from dissensus.votes.left_out import left_out
 from dissensus.votes.numbers import numbers_or_text, whole_numbers
 from dissensus.votes.source import Table
+from dissensus.votes.spelling import asked, changes, classes_of, counts_of, joined_label
+from dissensus.votes.spelling import told as told_of
 from dissensus.votes.table import Class, Votes
 
 FREE = 10  # different texts, from which on they may be no labels
@@ -51,32 +54,49 @@ def votes_of(
     rows, answers = _without_blanks(list(answers))
     if not answers:
         raise InputError("there are no answers in it.")
+    answers, ask, joined = _joined(answers, ask)
     answers = _without_ignored(answers, ask.ignore)
     dropped = np.array([answer.dropped is not None for answer in answers])
     if ask.classes is not None:
         classes = ask.classes
     elif classes is not None:
-        classes = kept(classes, ask.ignore)
-    labels = _labels([None if answer.dropped else answer.label for answer in answers], ask.separator, classes, several)
+        classes = classes_of(classes, ask)
     annotators = [answer.annotator for answer in answers]
-    known = not ask.anonymous and any(annotator is not None for annotator in annotators)
+    named = any(annotator is not None for annotator in annotators)
+    voted = ~dropped & np.array([answer.label is not None for answer in answers])
+    people = _ids("annotator", annotators) if named else None
+    out, left = left_out(people, voted, ask.without)
+    said = [None if no else answer.label for answer, no in zip(answers, dropped | out, strict=True)]
+    labels = _labels(said, ask.separator, classes, several)
     votes = from_columns(
         _ids("item", [answer.item for answer in answers]),
         labels,
-        _ids("annotator", annotators) if known else None,
+        None if ask.anonymous else people,
         classes=classes,
         ordered=ask.ordered,
         place=lambda at: place(rows[at]),
-        told=dropped,
+        told=dropped | out,
         without=["anonymous"],
         ignore=["ignore"],
+        repeats=ask.repeats,
     )
-    return replace(votes, notes=(*_told(answers), *notes, *votes.notes))
+    return replace(votes, notes=(*joined, *_told(answers), *left, *notes, *votes.notes))
 
 
 def _without_blanks(answers: Sequence[Answer]) -> tuple[list[int], list[Answer]]:
     rows = [at for at, (item, annotator, label, _) in enumerate(answers) if (item, annotator, label) != (None,) * 3]
     return rows, [answers[row] for row in rows]
+
+
+def _joined(answers: list[Answer], ask: Ask) -> tuple[list[Answer], Ask, list[str]]:
+    """The answers by the names that labels shall have, and a note."""
+    if not (ask.rename or ask.fold):
+        return answers, ask, []
+    counted = counts_of((answer.label for answer in answers if answer.dropped is None), ask.separator)
+    changed = changes(counted, ask)
+    labels = (joined_label(answer.label, changed, ask.separator) for answer in answers)
+    answers = [answer._replace(label=label) for answer, label in zip(answers, labels, strict=True)]
+    return answers, asked(ask), told_of(counted, changed)
 
 
 def _without_ignored(answers: list[Answer], names: Sequence[Class]) -> list[Answer]:

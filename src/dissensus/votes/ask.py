@@ -29,6 +29,10 @@ class Ask:
     separator: str | None = None
     anonymous: bool = False
     ignore: tuple[Class, ...] = ()
+    without: tuple[str | int, ...] = ()
+    rename: tuple[tuple[Class, Class], ...] = ()
+    fold: str | None = None
+    repeats: str = "all"
 
 
 def find(table: Table, role: str, given: str | None, usual: Sequence[str]) -> int | None:

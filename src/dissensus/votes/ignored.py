@@ -23,23 +23,13 @@ def without(labels: pl.Series, names: Sequence[Class]) -> tuple[pl.Series, NDArr
     if not names:
         return labels, np.zeros(len(labels), bool), []
     plain = said(labels)
-    found = {name: (plain == _written(name)).fill_null(False).to_numpy() for name in names}
+    found = {name: (plain == written(name)).fill_null(False).to_numpy() for name in names}
     refuse_unused([name for name in names if not found[name].any()], plain)
     none = np.zeros(len(labels), bool)
     for rows in found.values():
         none |= rows
     counted = [(int(rows.sum()), repr(name)) for name, rows in found.items()]
     return pl.select(pl.when(pl.Series(~none)).then(labels)).to_series(), none, told(counted)
-
-
-def kept(classes: Sequence[Class], names: Sequence[Class]) -> list[Class]:
-    """The classes that are not to be ignored.
-
-    >>> kept([1, 2, 99], ["99"])
-    [1, 2]
-    """
-    written = {_written(name) for name in names}
-    return [name for name in classes if _written(name) not in written]
 
 
 def said(labels: pl.Series) -> pl.Series:
@@ -52,11 +42,11 @@ def said(labels: pl.Series) -> pl.Series:
     return labels.cast(pl.String)
 
 
-def refuse_unused(unused: Sequence[Class], labels: pl.Series) -> None:
+def refuse_unused(unused: Sequence[Class], labels: pl.Series, what: str = "ignored") -> None:
     """An error for a name that no label has: it may be written in another way."""
     if unused:
         known = first([*map(repr, labels.drop_nulls().unique().sort().to_list())])
-        raise InputError(f"{unused[0]!r} shall be ignored, but no label is that; the labels are {known}.")
+        raise InputError(f"{unused[0]!r} shall be {what}, but no label is that; the labels are {known}.")
 
 
 def told(counted: Sequence[tuple[int, str]]) -> list[str]:
@@ -70,7 +60,7 @@ def told(counted: Sequence[tuple[int, str]]) -> list[str]:
     return [f"{many(n, 'answer')} {'is no vote' if n == 1 else 'are no votes'}: {reasons}."] if n else []
 
 
-def _written(name: Class) -> str:
+def written(name: Class) -> str:
     """A label as Polars writes it."""
     if isinstance(name, bool):
         return str(name).lower()

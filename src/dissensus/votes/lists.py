@@ -21,7 +21,7 @@ from dissensus.base.words import listed, many
 from dissensus.votes import long
 from dissensus.votes.ask import ITEM, Ask, called, find, missing_column
 from dissensus.votes.build import as_column, from_columns, without_blanks
-from dissensus.votes.ignored import without
+from dissensus.votes.cleaned import cleaned
 from dissensus.votes.long import as_labels
 from dissensus.votes.numbers import SAMPLE, whole_numbers
 from dissensus.votes.oddities import LIST_MARKS
@@ -79,7 +79,7 @@ def read(source: Source, ask: Ask) -> Votes:
     assert isinstance(source, Table)
     item = find(source, "item", ask.item, ITEM)
     label = find(source, "label", ask.label, LABELS)
-    who = None if ask.anonymous else find(source, "annotator", ask.annotator, ANNOTATORS)
+    who = None if ask.anonymous and not ask.without else find(source, "annotator", ask.annotator, ANNOTATORS)
     if item is None:
         raise missing_column(source, "item", ITEM)
     if label is None:
@@ -96,7 +96,8 @@ def read(source: Source, ask: Ask) -> Votes:
     # an item without any vote keeps one row, and so its place
     row = np.repeat(np.arange(len(ids)), np.maximum(sizes[0], 1))
     labels, *annotators = (column.explode() for column in lists)
-    labels, none, notes = without(labels, ask.ignore)
+    labels, none, notes = cleaned(labels, annotators[0] if annotators else None, ask)
+    annotators = [] if ask.anonymous else annotators
     ids = ids.gather(row)
     if not source.typed:
         annotators = [whole_numbers(column) for column in annotators]
@@ -112,6 +113,7 @@ def read(source: Source, ask: Ask) -> Votes:
         told=none,
         without=["anonymous"],
         ignore=["ignore"],
+        repeats=ask.repeats,
     )
     return replace(votes, notes=(*notes, *votes.notes))
 

@@ -9,7 +9,7 @@ import polars as pl
 from dissensus.base.errors import InputError
 from dissensus.votes.ask import ANNOTATOR, ITEM, LABEL, Ask, called, find, missing_column
 from dissensus.votes.build import from_columns, side_by_side, without_blanks
-from dissensus.votes.ignored import without
+from dissensus.votes.cleaned import cleaned
 from dissensus.votes.numbers import SAMPLE, numbers_or_text, whole_numbers
 from dissensus.votes.oddities import odd_lists
 from dissensus.votes.source import Source, Table, without_blank_lines
@@ -28,7 +28,7 @@ def read(source: Source, ask: Ask) -> Votes:
     assert isinstance(source, Table)
     item = find(source, "item", ask.item, ITEM)
     label = find(source, "label", ask.label, LABEL)
-    who = None if ask.anonymous else find(source, "annotator", ask.annotator, ANNOTATOR)
+    who = None if ask.anonymous and not ask.without else find(source, "annotator", ask.annotator, ANNOTATOR)
     if item is None:
         raise missing_column(source, "item", ITEM)
     if label is None:
@@ -37,7 +37,8 @@ def read(source: Source, ask: Ask) -> Votes:
     cells, rows = (cells, range(len(cells[0]))) if source.typed else without_blank_lines(cells)
     items, labels, *rest = cells
     annotators = rest[0] if rest else None
-    labels, none, notes = without(labels, ask.ignore)
+    labels, none, notes = cleaned(labels, annotators, ask)
+    annotators = None if ask.anonymous else annotators
     if not source.typed:
         items, labels, annotators = side_by_side(
             lambda: whole_numbers(items),
@@ -56,6 +57,7 @@ def read(source: Source, ask: Ask) -> Votes:
         told=none,
         without=["anonymous"],
         ignore=["ignore"],
+        repeats=ask.repeats,
         several=['layout="lists"'],
     )
     return replace(votes, notes=(*notes, *votes.notes, *(odd_lists(votes) if annotators is None else [])))

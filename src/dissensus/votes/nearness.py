@@ -11,9 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize_scalar
-from scipy.special import betaln, digamma, gammaln
-from scipy.stats import chi2
 
 from dissensus.base.errors import InputError
 from dissensus.base.streams import stream
@@ -47,6 +44,9 @@ class Spread:
         >>> round(Spread.of(many).strength, 1)
         2.2
         """
+        from scipy.optimize import brentq, minimize_scalar
+        from scipy.special import gammaincinv, gammaln
+
         if votes.multilabel:
             raise InputError(
                 "votes that name several classes have no one share of each; the spread is of single labels."
@@ -69,7 +69,7 @@ class Spread:
             return float(items @ (gammaln(sizes + strength) - gammaln(strength)) - told)
 
         found = minimize_scalar(unlikely, bounds=WIDEST, method="bounded", options={"xatol": 1e-4})
-        best, least = float(found.x), float(found.fun) + chi2.ppf(0.95, 1) / 2
+        best, least = float(found.x), float(found.fun) + gammaincinv(0.5, 0.95)  # half of 95 % of a chi-square
         low, high = (
             float(brentq(lambda at: unlikely(at) - least, end, best)) if unlikely(end) > least else end
             for end in WIDEST
@@ -87,6 +87,8 @@ class Spread:
         >>> [round(even.distance(votes), 3) for votes in (0, 1, 10, 100)]
         [0.193, 0.137, 0.039, 0.005]
         """
+        from scipy.special import betaln, digamma, gammaln
+
         prior, others = self.strength * self.shares, self.strength * (1 - self.shares)
         own = self.shares @ (digamma(prior + 1) - digamma(self.strength + 1))
         number = np.arange(votes + 1)[:, None]

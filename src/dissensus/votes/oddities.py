@@ -29,7 +29,7 @@ def odd_classes(classes: Sequence[Class]) -> list[str]:
 
     >>> for note in odd_classes(["Cat", "N/A", "cat", "cat,dog", "dog", "unsure"]):
     ...     print(note)
-    The classes 'Cat' and 'cat' differ in capitals or spaces alone; if they are one, write it in one way.
+    The classes 'Cat' and 'cat' differ in capitals or spaces alone; if they are one, write it in one way, or fold them.
     The class 'N/A' may stand for no vote; if so, leave those cells empty, or ignore it.
     The class 'unsure' counts as the others do; if it says nothing of the item, ignore it.
     The class 'cat,dog' is made of others; if a vote may name several, say that the separator is ','.
@@ -93,7 +93,8 @@ def _alike(what: str, spelled: dict[str, list[str]], by: str = "capitals or spac
     same = len({*map(_composed, alike[0])}) == 1
     told = listed([*map(ascii if same else repr, alike[0])])
     by = "the encoding of accents (NFC or NFD)" if same else by
-    return [f"The {what} {told} differ in {by} alone; if they are one, write it in one way{more}."]
+    mend = "write it in one way" + (", or fold them" if what == "classes" else "")
+    return [f"The {what} {told} differ in {by} alone; if they are one, {mend}{more}."]
 
 
 def _decimal_commas(classes: Sequence[Class]) -> list[str]:

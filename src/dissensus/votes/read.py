@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +28,9 @@ from dissensus.votes import (
     wide,
 )
 from dissensus.votes.ask import ITEM, Ask, refuse_given, refuse_padded
-from dissensus.votes.ignored import kept
+from dissensus.votes.repeats import check_repeats
 from dissensus.votes.source import Arrays, Document, Folder, Source, Table, TextTable, TypedTable, open_source, table_of
+from dissensus.votes.spelling import asked_for, classes_of
 from dissensus.votes.table import Class, Votes, check_classes
 
 
@@ -51,7 +52,7 @@ READERS = {
     "counts": Reader("a row an item, a column a class", counts.fits, counts.read, (Table, Arrays), counted=True),
     "lists": Reader("a row an item, its votes in a list", lists.fits, lists.read, (Table,)),
     "nested": Reader("JSON, an entry an item: {item: {annotator: label}}", nested.fits, nested.read, (Document,)),
-    "saved": Reader("written by votes.save", saved.fits, saved.read, (Arrays,), export=True, counted=True),
+    "saved": Reader("written by votes.save", saved.fits, saved.read, (Arrays,), export=True),
     "label-studio": Reader(
         "Label Studio's JSON, JSON-MIN or CSV", label_studio.fits, label_studio.read, (Document, Table), export=True
     ),
@@ -88,6 +89,10 @@ def read_votes(
     layout: str | None = None,
     anonymous: bool = False,
     ignore: Sequence[Class] | None = None,
+    without: Sequence[str | int] | None = None,
+    rename: Mapping[Class, Class] | None = None,
+    fold: str | None = None,
+    repeats: str = "all",
 ) -> Votes:
     """Votes from a file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, npy, npz) or a data frame (Polars, pandas, Arrow).
 
@@ -109,7 +114,13 @@ def read_votes(
     text that is cut at ``separator``. Columns of text are cut at ``delimiter``, which is seen in the header. Rows
     without a label are no votes, though their items stay; what was left out or is odd stands in ``notes``. Either all
     votes have an annotator or none: if some are missing, or should not be known, ``anonymous`` leaves all of them out.
-    Answers such as "don't know" or 99 are no votes either, if ``ignore`` lists them: they are left out and counted.
+    Answers such as "don't know" or 99 are no votes either, if ``ignore`` lists them: they are left out and counted. So
+    are the votes by annotators that ``without`` lists; :func:`~dissensus.votes.by_annotator` says who is odd. Labels
+    are read as they are written, unless ``rename={"okay": "ok"}`` gives them other names, or ``fold`` makes those one
+    that differ in ``"spaces"`` alone, at the ends or how many within, or in capitals, too, by ``"case"``: the way of
+    writing that is named in ``classes`` stays, or else the one that is there most often. Of several votes by one
+    annotator on one item ``repeats`` keeps ``"all"``, the ``"first"`` or the ``"last"`` of the file, or one for each
+    class, ``"distinct"``.
 
     Where a row is an item and a list in its column ``labels`` holds all votes, ``layout="lists"`` has to be said. A
     list ``annotators``, in the same order, may stand beside it. Text will do, too: cut at a comma, a semicolon, ``|``
@@ -133,9 +144,13 @@ def read_votes(
         ordered=ordered,
         separator=separator,
         anonymous=anonymous,
-        ignore=_labels(ignore),
+        ignore=_listed("ignore", "labels", ignore),
+        without=_listed("without", "annotators", without),
+        rename=asked_for(rename, fold),
+        fold=fold,
+        repeats=check_repeats(repeats),
     )
-    if anonymous:
+    if anonymous and not without:
         refuse_given(ask, ["annotator"], "annotators are left out")
     opened = open_source(source, delimiter)
     _refuse_empty(opened)
@@ -144,11 +159,8 @@ def read_votes(
     if isinstance(opened, Table):
         refuse_padded(opened, ask)
     reader = _choose(opened, ask, layout)
-    if ask.ignore and reader.counted:
-        raise InputError(
-            f"{opened.name} holds votes that are counted ({reader.shape}), so {ask.ignore[0]!r} cannot be "
-            "ignored; leave that class out of the file."
-        )
+    if reader.counted:
+        _refuse_of_counted(opened, ask, reader)
     try:
         votes = reader.read(opened, _with_what_the_file_says(opened, ask))
         return replace(votes, annotators=None, annotator_names=None) if anonymous else votes
@@ -207,6 +219,19 @@ def _records_as_table(source: Source, ask: Ask, layout: str | None) -> Source:
     return table_of(source) or source
 
 
+def _refuse_of_counted(source: Source, ask: Ask, reader: Reader) -> None:
+    """An error for what is asked of single votes, if these are not there any more."""
+    counted = f"{source.name} holds votes that are counted ({reader.shape}), so "
+    if ask.ignore:
+        raise InputError(f"{counted}{ask.ignore[0]!r} cannot be ignored; leave that class out of the file.")
+    if ask.without:
+        raise InputError(f"{counted}those by {ask.without[0]!r} cannot be left out: who cast them is not known.")
+    if ask.rename or ask.fold:
+        raise InputError(f"{counted}classes cannot be joined; add their counts in the file.")
+    if ask.repeats != "all":
+        raise InputError(f"{counted}repeats={ask.repeats!r} has no votes of one annotator to choose among.")
+
+
 def _columns(annotators: Sequence[str] | None) -> tuple[str, ...] | None:
     if isinstance(annotators, str):
         raise InputError(f"annotators are names of columns, several of them, but the text {annotators!r} was given.")
@@ -215,10 +240,10 @@ def _columns(annotators: Sequence[str] | None) -> tuple[str, ...] | None:
     return None if annotators is None else tuple(annotators)
 
 
-def _labels(ignore: Sequence[Class] | None) -> tuple[Class, ...]:
-    if isinstance(ignore, str):
-        raise InputError(f"ignore takes a list of labels, such as [{ignore!r}], but the text {ignore!r} was given.")
-    return tuple(ignore or ())
+def _listed(keyword: str, what: str, given: Sequence[Any] | None) -> tuple[Any, ...]:
+    if isinstance(given, str):
+        raise InputError(f"{keyword} takes a list of {what}, such as [{given!r}], but the text {given!r} was given.")
+    return tuple(given or ())
 
 
 def _choose(source: Source, ask: Ask, layout: str | None) -> Reader:
@@ -278,5 +303,7 @@ def _with_what_the_file_says(source: Source, ask: Ask) -> Ask:
         return ask
     told = json.loads(source.about["dissensus"])
     return replace(
-        ask, classes=check_classes(kept(told["classes"], ask.ignore)), ordered=told["ordered"] or ask.ordered
+        ask,
+        classes=check_classes(classes_of(told["classes"], ask)),
+        ordered=told["ordered"] or ask.ordered,
     )

@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -34,6 +35,7 @@ from dissensus.votes.numbers import SAMPLE, whole_numbers, written_length
 
 _SUFFIX_DELIMITER = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _DELIMITERS = (",", "\t", ";", "|")
+_TO_EXCEL = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)
 
 Rows: TypeAlias = range | NDArray[np.int64]  # of a table, that were kept
 
@@ -72,11 +74,15 @@ class TextTable(Table):
     delimiter: str
     fewest: int = 2  # columns
     columns: list[str] = field(init=False)
+    before: int = field(init=False)  # lines before the header
     about: dict[str, str] = field(default_factory=dict, init=False)
     typed = False
 
     def __post_init__(self) -> None:
-        self.columns = next(self._rows())[1]
+        self.before = int(said_to_excel(self.path) is not None)
+        self.columns = next(self._rows(), (1, []))[1]
+        if not self.columns:
+            raise InputError(f"{self.name} holds nothing but a line on what stands between columns.")
         if len(self.columns) < self.fewest:
             only = f"{self.name} has one column only, {self.columns[0]!r}"
             raise InputError(f"{only}; a table has several, ids in one of them.")
@@ -90,7 +96,7 @@ class TextTable(Table):
         if len(wanted) == len(self.columns) and (numbers := self._whole_numbers()) is not None:
             return [numbers[position] for position in positions]
         try:
-            frame = pl.read_csv(self.path, columns=wanted, separator=self.delimiter, infer_schema=False)
+            frame = pl.read_csv(self.path, columns=wanted, infer_schema=False, **self._options)
         except pl.exceptions.PolarsError as why:
             _refuse_not_utf8(self.path)
             self._refuse_ragged()
@@ -102,10 +108,14 @@ class TextTable(Table):
             self._refuse_ragged()
         return [series[position] for position in positions]
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"separator": self.delimiter, "skip_rows": self.before}
+
     def beginning(self, positions: Sequence[int], rows: int) -> list[pl.Series]:
-        options: Any = {"separator": self.delimiter, "infer_schema": False, "n_rows": rows}
         try:
-            frame = pl.read_csv(self.path, columns=sorted({*positions}), **options)
+            wanted = sorted({*positions})
+            frame = pl.read_csv(self.path, columns=wanted, infer_schema=False, n_rows=rows, **self._options)
         except pl.exceptions.PolarsError:
             return self.cells(positions)  # which says what is wrong
         series = dict(zip(sorted({*positions}), frame.get_columns(), strict=True))
@@ -117,12 +127,12 @@ class TextTable(Table):
         No number is written in an odd way ("007") if the file is just as long as its numbers, delimiters and line ends.
         """
         with self.path.open("rb") as file:
-            header = file.readline()
+            header = b"".join(file.readline() for _ in range(self.before + 1))
             size = file.seek(-1, os.SEEK_END) + 1
             size += file.read(1) != b"\n"
         if header.endswith(b"\r\n") or size == len(header):
             return None
-        options: Any = {"separator": self.delimiter, "has_header": False, "skip_rows": 1}
+        options: Any = {"separator": self.delimiter, "has_header": False, "skip_rows": self.before + 1}
         try:
             sample = pl.read_csv(self.path, infer_schema=False, n_rows=SAMPLE, **options)
             if any(whole_numbers(column).dtype == pl.String for column in sample):
@@ -155,8 +165,8 @@ class TextTable(Table):
             reader = csv.reader(file, delimiter=self.delimiter, strict=True)
             line = 1
             try:
-                for row in reader:
-                    yield line, row
+                for row in islice(reader, self.before, None):
+                    yield max(line, 1 + self.before), row
                     line = reader.line_num + 1
             except csv.Error as why:
                 closed = "a quoted cell is not closed" if "end of data" in str(why) else str(why)
@@ -385,11 +395,21 @@ def _open_file(path: Path, delimiter: str | None, keyword: str, fewest: int) -> 
     return TextTable(path, delimiter or delimiter_of(path, keyword), fewest)
 
 
+def said_to_excel(path: Path) -> str | None:
+    """What stands between columns, if the file begins with a line that says so to Excel, and is no row: ``sep=;``."""
+    with path.open("rb") as file:
+        line = file.readline(16).removeprefix(b"\xef\xbb\xbf")
+    said = _TO_EXCEL.fullmatch(line.decode("utf-8", "replace"))
+    return said and said[1]
+
+
 def delimiter_of(path: Path, keyword: str | None = None) -> str:
-    """What stands between the columns of a text file: what its suffix says, or else the one that cuts its header.
+    """What stands between the columns of a text file: what it or its suffix says, or else the one that cuts its header.
 
     Where several do, ``keyword`` is what callers have to say it by.
     """
+    if (said := said_to_excel(path)) is not None:
+        return said
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()

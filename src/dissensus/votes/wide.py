@@ -12,7 +12,7 @@ from dissensus.base.errors import InputError, unknown
 from dissensus.votes import long
 from dissensus.votes.ask import ITEM, Ask, find, missing_column, refuse_none, texts_told, votes_columns
 from dissensus.votes.build import from_columns, without_blanks
-from dissensus.votes.ignored import without
+from dissensus.votes.cleaned import cleaned
 from dissensus.votes.numbers import whole_numbers
 from dissensus.votes.oddities import odd_annotators, odd_lists, odd_majority
 from dissensus.votes.source import Rows, Source, Table, without_blank_lines
@@ -48,7 +48,10 @@ def read(source: Source, ask: Ask) -> Votes:
         (ids, *votes), rows = without_blank_lines(cells)
         ids = whole_numbers(ids)
     refuse_twice(source, ids, rows)
-    labels, _, none = without(_one_column(source, votes), ask.ignore)
+    people = pl.Series(names)
+    labels, _, none = cleaned(
+        _one_column(source, votes), people.gather(np.repeat(np.arange(len(names)), len(ids))), ask
+    )
     labels = without_blanks(labels)
     # row by row, as one reads; a row without any vote keeps one empty cell, and so its item
     said = labels.is_not_null().to_numpy().reshape(len(votes), len(ids)).T.copy()
@@ -60,11 +63,12 @@ def read(source: Source, ask: Ask) -> Votes:
     table = from_columns(
         ids.gather(at),
         labels,
-        whole_numbers(pl.Series(names)).gather(who),
+        whole_numbers(people).gather(who),
         classes=ask.classes,
         ordered=ask.ordered,
         place=lambda row: f"{source.place(int(rows[at[row]]))}, column {names[who[row]]!r}",
         ignore=["ignore"],
+        repeats=ask.repeats,
         several=['layout="lists"'],
     )
     table = replace(table, notes=(*none, *table.notes))
