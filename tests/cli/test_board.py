@@ -54,6 +54,14 @@ def test_the_table_fits_its_terminal(width):
     assert whole.rstrip().endswith("1/16 runs done, 2 under way, 29,000 images/s, about 1 min 39 s left")
 
 
+def test_runs_that_need_nothing_are_counted_as_done():
+    standing = board.SweepStanding(total=16, before=10)
+    assert standing.summary() == "10/16 runs done, 0 under way"
+    done = event("done", "a", seconds=2.0, rate=5.0)
+    standing.hear(done)
+    assert str(board.line_of(done, standing)).startswith("11/16 soft, 5 votes, seed 0: in 2.0 s")
+
+
 def test_a_rate_says_what_it_counts():
     """A paper may be repeated on images first and on texts then, and for a moment on both."""
     texts = event("epoch", "c", epoch=3, rate=1000.0, items="texts")

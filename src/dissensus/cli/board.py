@@ -25,9 +25,9 @@ HEARTBEAT = 30.0  # seconds between lines that say how it goes, where there is n
 class SweepStanding:
     """How a sweep stands, by what it has told so far."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, before: int = 0) -> None:
         self.total = total
-        self.ended = 0
+        self.ended = before  # of the total, those that the sweep is not even given, as results tell of them
         self.under_way: dict[str, Event] = {}
         self.left: tuple[float, float] | None = None  # seconds that remain, and when that was so
 
@@ -110,9 +110,9 @@ class Board:
 
 
 @contextmanager
-def progress(console: Console, total: int) -> Iterator[Callable[[Event], None]]:
-    """Something to tell a sweep's events to."""
-    standing = SweepStanding(total)
+def progress(console: Console, total: int, before: int = 0) -> Iterator[Callable[[Event], None]]:
+    """Something to tell a sweep's events to; ``before`` of the runs need nothing."""
+    standing = SweepStanding(total, before)
     if console.is_terminal:
         with Live(Board(standing), console=console, transient=True, refresh_per_second=4):
             yield standing.hear

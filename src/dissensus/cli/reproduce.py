@@ -261,7 +261,7 @@ def _make(
             err.print(escape(line), soft_wrap=True)
     left = None if end is None else end.left()
     sweep = partial(repeated.carry_out, now, budget=left, jobs=jobs, width=width)
-    return swept(sweep, len(now.plans), repeated.store, end, quiet)
+    return swept(sweep, len(now.plans), repeated.store, end, quiet, before=len(now.recorded))
 
 
 def _collect(repeated: Reproduction | Several, folder: Path, quiet: bool) -> Evidence:

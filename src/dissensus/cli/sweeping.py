@@ -127,12 +127,14 @@ def _refuse_other_images(how: Mapping[str, Any], data: Dataset) -> None:
             shaped_like(data.array, name, load_images(name))
 
 
-def swept(sweep: Callable[..., Outcome], total: int, kept: RunStore, end: Deadline | None, quiet: bool) -> int:
-    """Runs with their progress, and how it ended; returns the exit code."""
+def swept(
+    sweep: Callable[..., Outcome], total: int, kept: RunStore, end: Deadline | None, quiet: bool, before: int = 0
+) -> int:
+    """Runs with their progress, and how it ended; returns the exit code. Of the total, ``before`` need nothing."""
     from dissensus.experiment.signals import Terminated
 
     try:
-        with _board(total, quiet) as tell:
+        with _board(total, before, quiet) as tell:
             outcome = sweep(progress=tell, say=tell_note)
     except Terminated:
         raise typer.Exit(TERMINATED) from None
@@ -149,14 +151,14 @@ def swept(sweep: Callable[..., Outcome], total: int, kept: RunStore, end: Deadli
 
 
 @contextmanager
-def _board(total: int, quiet: bool) -> Iterator[Callable[[Event], None] | None]:
+def _board(total: int, before: int, quiet: bool) -> Iterator[Callable[[Event], None] | None]:
     """A live table in a terminal, lines elsewhere."""
     if quiet:
         yield None
         return
     from dissensus.cli.board import progress
 
-    with progress(err, total) as tell:
+    with progress(err, total, before) as tell:
         yield tell
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from dissensus.base.errors import InputError
 from dissensus.cli import main
+from dissensus.cli.reproduce import _make as made
 from dissensus.datasets import DATASETS, Dataset, Texts
 from dissensus.experiment.events import Event
 from dissensus.experiment.papers import SMOKE_SEEDS, Cell, Evidence, read_paper
@@ -286,6 +287,19 @@ def test_runs_only_without_a_name_makes_runs_alone(smoked: Path, tmp_path: Path)
     store = shutil.copytree(smoked / "runs", tmp_path / "runs")
     assert command("--smoke", "--runs-only", "--store", str(store), "--out", str(tmp_path / "out"), "--quiet") == 0
     assert not (tmp_path / "out").exists()
+
+
+def test_progress_counts_runs_that_only_results_tell_of(
+    smoked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told, lost = Evidence.read(smoked), Cell(SMALL, "majority", "all", 1, 0)
+    before = told.only({run for run, cell in told.runs.items() if cell != lost})
+    rest = opened(PAPER, RunStore(tmp_path / "runs"), small=True, before=before)
+    now = rest.standing(rest.wanted())
+    assert now.left == [lost]
+    assert made(rest, now, end=None, jobs=1, width=1, quiet=False) == 0
+    ends = [line for line in capsys.readouterr().err.splitlines() if " images/s" in line]
+    assert [line.partition(": ")[0] for line in ends] == [f"56/56 majority, 5 votes, seed 0 ({SMALL})"]
 
 
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (Terminated, 143)])
