@@ -74,7 +74,8 @@ def test_without_a_gpu_it_says_what_can_be_done(tmp_path: Path, capsys: pytest.C
         pytest.skip("this machine has one")
     if not OFFICIAL["cifar10h"].there:
         pytest.skip("DISSENSUS_DATA names no folder with cifar10h")
-    code, said = told(capsys, "basins", "--only", "table1", "--seeds", "0", "--store", str(tmp_path))
+    words = ["--only", "table1", "--seeds", "0", "--store", str(tmp_path), "--out", str(tmp_path / "results")]
+    code, said = told(capsys, "basins", *words)
     assert code == 2
     assert "25 runs of basins are left, for which a CUDA GPU is needed, and this machine has none" in said
 

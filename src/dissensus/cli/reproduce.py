@@ -210,7 +210,7 @@ def reproduce(
         if not runs_only:
             evidence = _collect(repeated, out_folder, quiet)
     made = wanted.without_training() if results_only else wanted
-    left = _make_studies(made, repeated, out_folder, of_seeds, context.obj, end, encoder, width, quiet)
+    left = _make_studies(made, repeated, out_folder, of_seeds, context.obj, end, encoder, width, quiet, bool(only))
     code = code or (LEFT if left else 0)
     if not runs_only:
         judge_and_tell(evidence, told, out_folder, out_folder, wanted, as_json, quiet)
@@ -288,8 +288,12 @@ def _make_studies(
     encoder: str | None,
     width: int,
     quiet: bool,
+    named: bool,
 ) -> int:
-    """What is left of them; returns how many seeds still are, where the budget is used up."""
+    """What is left of them; returns how many seeds still are, where the budget is used up.
+
+    What takes a GPU that is not here is refused where it was ``named``, else left as it is.
+    """
     from dissensus.experiment.signals import Terminated, ended_by_sigterm
     from dissensus.experiment.studies import FOLDER, SEEDS, carry_out
 
@@ -304,7 +308,16 @@ def _make_studies(
     try:
         with ended_by_sigterm():
             made = carry_out(
-                wanted.studies, here, command, asked, runs=runs, encoder=encoder, width=width, say=say, end=over
+                wanted.studies,
+                here,
+                command,
+                asked,
+                runs=runs,
+                encoder=encoder,
+                width=width,
+                say=say,
+                end=over,
+                skip=not named,
             )
     except KeyboardInterrupt as stopped:
         trained = wanted.training_alone().studies

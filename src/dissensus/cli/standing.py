@@ -108,6 +108,10 @@ def _show(
             for study, made in done.items()
         ]
         show_table("Studies beside it", head, cells)
+        if any(study.model == "fine-tuned" and made < len(asked) for study, made in done.items()):
+            out.print(
+                "\nThose of whole encoders (-fine-tuned) are made on a CUDA GPU, and left as they are without one."
+            )
 
 
 def _json_standing(repeated: Reproduction | Several, now: Standing) -> dict[str, Any]:

@@ -139,6 +139,17 @@ def test_a_whole_encoder_needs_a_gpu(tmp_path, monkeypatch):
         carry_out([STUDIES["transfer-fine-tuned"]], tmp_path, "command", [0])
 
 
+def test_what_takes_a_gpu_is_left_as_it_is_where_nobody_named_it(study, tmp_path, monkeypatch):
+    """The others are made, and the page comes, as on a laptop whose results somebody made on a GPU."""
+    monkeypatch.setattr("dissensus.experiment.machine.device", lambda: "cpu")
+    said = []
+    both = [study, STUDIES["transfer-fine-tuned"]]
+    assert carry_out(both, tmp_path, "command", [0], say=said.append, skip=True) == Made(1, 0)
+    assert said[0] == "Not made here, since whole encoders are trained on a CUDA GPU alone: transfer-fine-tuned."
+    assert study.seeds_in(tmp_path) == {0}
+    assert STUDIES["transfer-fine-tuned"].seeds_in(tmp_path) == set()
+
+
 def test_damage_is_told(study, tmp_path):
     carry_out([study], tmp_path, "command", [0])
     (tmp_path / "real-sparsity-made.json").write_text("{")

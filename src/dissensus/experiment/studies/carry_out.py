@@ -40,23 +40,30 @@ def carry_out(
     width: int = 4,
     say: Say = lambda line: None,
     end: float | None = None,
+    skip: bool = False,
 ) -> Made:
     """Make the seeds that are not in ``folder`` yet; killed, it can be called again.
 
     On a GPU ``width`` trainings go side by side, also those of several seeds, and of studies with the same model. None
     is begun that would not be done by ``end`` (:func:`~dissensus.experiment.studies.together.together`). ``runs`` are
-    those of the paper that are there, for studies that train nothing. A folder holds scores by one ``encoder``.
+    those of the paper that are there, for studies that train nothing. A folder holds scores by one ``encoder``. What
+    this machine cannot train is an error, or with ``skip`` left as it is, with a word on it.
     """
     for study in studies:
         _refuse_other_encoders(study, folder, called(encoder))
     here = _Here(folder, command, runs, encoder, say, {study.name: study.left(folder, seeds) for study in studies})
+    if skip:
+        here.leave_out([study for study in studies if here.seeds[study.name] and _lacks_gpu(study)])
     before = here.left()
-    for model, several in groupby(studies, key=lambda study: study.model):
+    for _, several in groupby(studies, key=lambda study: study.model):
         waiting = [study for study in several if here.seeds[study.name]]
         if not waiting or (end is not None and time.monotonic() >= end):
             continue
-        if model == "fine-tuned":
-            _need_gpu(waiting[0])
+        if _lacks_gpu(waiting[0]):
+            raise InputError(
+                f"{waiting[0].name} trains whole encoders, which needs a CUDA GPU, and this machine has none. "
+                f"With a frozen encoder it needs none: --only {waiting[0].name.removesuffix('-fine-tuned')}"
+            )
         together(_seeds(waiting, here, width), width, say=say, end=end)
     return Made(before, here.left())
 
@@ -74,6 +81,13 @@ class _Here:
 
     def left(self) -> int:
         return sum(map(len, self.seeds.values()))
+
+    def leave_out(self, studies: Sequence[Study]) -> None:
+        for study in studies:
+            self.seeds[study.name] = []
+        if studies:
+            names = listed([study.name for study in studies])
+            self.say(f"Not made here, since whole encoders are trained on a CUDA GPU alone: {names}.")
 
 
 def _seeds(studies: Sequence[Study], here: _Here, width: int) -> Iterator[_Seed]:
@@ -104,7 +118,8 @@ class _Seed(Whole):
             self.study.keep(rows, self.here.folder, self.here.command, called(self.here.encoder))
         left.remove(self.seed)
         told = "is done" if rows else "has no runs here to be read from"
-        self.here.say(f"{self.study.name}: seed {self.seed} {told}, {len(left)} left")
+        if rows or self.seed not in self.study.seeds_in(self.here.folder):  # else results tell of it, and go on to
+            self.here.say(f"{self.study.name}: seed {self.seed} {told}, {len(left)} left")
 
     def failed(self, error: Exception) -> None:
         self.here.say(
@@ -131,12 +146,8 @@ def _refuse_other_encoders(study: Study, folder: str | os.PathLike[str], encoder
         )
 
 
-def _need_gpu(study: Study) -> None:
-    if not _on_gpu():
-        raise InputError(
-            f"{study.name} trains whole encoders, which needs a CUDA GPU, and this machine has none. "
-            f"With a frozen encoder it needs none: --only {study.name.removesuffix('-fine-tuned')}"
-        )
+def _lacks_gpu(study: Study) -> bool:
+    return study.model == "fine-tuned" and not _on_gpu()
 
 
 def _on_gpu() -> bool:

@@ -122,15 +122,18 @@ def test_short_answers_are_short() -> None:
 def test_the_votes_to_pay_for_come_first_and_the_margins_after_them() -> None:
     votes = told_of(world())["votes"]
     paid = f"Pay for 10 votes, as far as {listed(SWEPT)} can tell: up to a hundred make no noticeably better model."
-    assert votes.startswith(f"{paid} On {listed(SWEPT)}, measured with soft labels: enough to come within ")
+    assert votes.startswith(f"{paid} On {listed(SWEPT)}, measured with soft labels at the best epoch: enough to come ")
     assert "0.02 of accuracy (1 vote) and 0.05 of EntCorr (5 votes) of what all votes reach, which is KL 0.2" in votes
     assert "Not counted" not in votes
     assert "weak" not in votes
     little = told_of(world(changed(majority_class=lambda share, cell: 0.69)))["votes"]
     assert little.startswith("On weak evidence, pay for 10 votes, as far as ")
-    assert f"noticeably better model. But {listed(SWEPT)} have hardly learned their task, with majority la" in little
-    assert "points of accuracy ahead of the most frequent class (S1 to S5 ask for 5)" in little
-    assert "); perhaps they cannot use more." in little
+    assert f"noticeably better model. But {listed(SWEPT)} have hardly learned their task: " in little
+    assert "the accuracy of soft labels is 1." in little
+    assert " points above that of the most frequent class; perhaps they cannot use more." in little
+    assert "Accuracy is left out: with all votes it is 0.700, 0.010 better than the most frequent class, too" in little
+    behind = told_of(world(changed(majority_class=lambda share, cell: 0.73)))["votes"]
+    assert " points below that of the most frequent class; perhaps they cannot use more." in behind
     lost = told_of(world(changed(kl=lambda kl, cell: kl + 0.3 * (cell.protocol == ALONE))))
     assert f", as far as {SWEPT[1]} and {SWEPT[2]} can tell: " in lost["votes"]
     assert lost["votes"].endswith(f" Not counted: {ALONE}, where soft labels hardly beat the shares of the classes.")
@@ -140,6 +143,27 @@ def test_what_a_model_hardly_does_needs_no_votes_and_is_no_finding() -> None:
     votes = told_of(world(changed(entropy_correlation=lambda r, cell: 0.07)))["votes"]
     assert "EntCorr is left out: with all votes it is 0.070, too little for any number of votes to matter." in votes
     assert "of EntCorr" not in votes
+
+
+def test_a_lead_over_a_guess_that_is_less_than_two_margins_tells_no_number_of_votes() -> None:
+    """A model that reaches nothing reaches it with any number of votes."""
+    near = changed(kl=lambda kl, cell: kl + 0.13)  # with all votes .41, and the shares of the classes .45
+    votes = told_of(world(near))["votes"]
+    assert "KL is left out: with all votes it is 0.410, 0.040 better than the shares of the classes, too" in votes
+    assert "0.025 of KL" not in votes
+    nothing = changed(
+        kl=lambda kl, cell: kl + 0.13,
+        js_distance=lambda js, cell: js + 0.3 * (cell.votes in (25, 50)),
+        accuracy=lambda share, cell: 0.51,
+        entropy_correlation=lambda r, cell: 0.05,
+    )
+    assert "pay for more than 50 votes, as far as" in told_of(world(nothing))["votes"]  # by JS distance alone
+
+
+def test_the_last_epoch_may_need_more_votes() -> None:
+    later = changed(kl=lambda kl, cell: kl + 0.1 * (cell.votes == 10))
+    assert "At the last epoch" not in told_of(world())["votes"]
+    assert "At the last epoch, where none is chosen, it takes 25 votes." in told_of(world(at_last=later))["votes"]
 
 
 def test_what_contradicts_a_claim_is_told_with_its_numbers() -> None:
@@ -311,8 +335,8 @@ def test_numbers_of_models_that_have_learned_too_little_stand_apart() -> None:
         "By the numbers alone, since soft labels are hardly better than the shares of the classes by then, or" in told
     )
     short = short_of(world(changed(kl=lambda kl, cell: kl + 0.3)))["hard"]
-    assert f"by the numbers, on {len(SWEPT)} of {len(SWEPT)} sets and models with 2, 5, 10, 25 and 50 votes" in short
-    assert "; with a temperature in both arms in " in short
+    assert f"less by the numbers: on {len(SWEPT)} of {len(SWEPT)} sets and models with 2, 5, 10, 25 and 50 vo" in short
+    assert short.endswith("; with a temperature in both arms it still helps in 30 of 30 comparisons.")
     for name in SWEPT:
         assert f"on {name} with 2, 5, 10, 25 and 50 votes (by 0.0" in told
     assert "it helps at the last epoch, where none is chosen," not in told

@@ -12,6 +12,7 @@ from dissensus.experiment.papers import read_paper
 
 TEXT = ("frozen", "fine-tuned")  # models of texts
 EPOCH = {"best": "at the best epoch", "last": "at the last epoch, where none is chosen,"}
+AT = {"best": "", "last": "-last"}
 NO_TEMPERATURE = ", but with a temperature in both arms that is not shown"
 
 
@@ -32,7 +33,7 @@ def _at_an_epoch(ledger: Ledger, checkpoint: str) -> str:
     """Where it helps and where it loses, with few votes and with all; "" where nothing was run."""
     told: dict[str, list[str]] = {SUPPORTED: [], CONTRADICTED: []}
     few = [row for row in _judged_few(ledger) if row.checkpoint == checkpoint]
-    every = _sets(ledger) if checkpoint == "best" else _averages(ledger)
+    every = _sets(ledger) if checkpoint == "best" else _averages(ledger, "last")
     for verdict, phrases in told.items():
         for row in few:
             if cells := _cells(row, verdict):
@@ -41,6 +42,10 @@ def _at_an_epoch(ledger: Ledger, checkpoint: str) -> str:
             cells = [cell for row in rows for cell in _cells(row, verdict)]
             gone = _gone(rows[0], _cells(rows[0], verdict)) if len(rows) == 1 else ""
             phrases.append(f"with all votes on {listed([_briefly(row) for row in rows])}{_by(cells, gone)}")
+        for row in _averages(ledger, checkpoint):
+            if row.verdict == UNDECIDED and (cells := _cells(row, verdict)):  # of one of two, which decides nothing
+                alone = listed([cell.cell for cell in cells])
+                phrases.append(f"with all votes on {_briefly(row)}, as {alone} alone{_by(cells)}")
     if not few and not every:
         return ""
     helps = f"helps {listed(told[SUPPORTED])}" if told[SUPPORTED] else "is nowhere shown to help"
@@ -72,10 +77,14 @@ def _sets(ledger: Ledger) -> list[Row]:
     return [row for row in rows_of(ledger, "A3") if on_text(row)]
 
 
-def _averages(ledger: Ledger) -> list[Row]:
-    """With all votes, at the last epoch: those that say something."""
-    rows = [ledger.row("A3", f"mean-{model}-last") for model in TEXT]
-    return [row for row in rows if row.seeds and not row.barred and row.verdict != UNDECIDED]
+def _averages(ledger: Ledger, checkpoint: str) -> list[Row]:
+    """With all votes, over the sets of a model: those that say something, be it of one of the deliveries."""
+    rows = [ledger.row("A3", f"mean-{model}{AT[checkpoint]}") for model in TEXT]
+    return [row for row in rows if row.seeds and not row.barred and _decided(row)]
+
+
+def _decided(row: Row) -> list[Measured]:
+    return [*_cells(row, SUPPORTED), *_cells(row, CONTRADICTED)]
 
 
 def _few(ledger: Ledger) -> Iterator[str]:
@@ -110,12 +119,14 @@ def _kept(row: Row, helps: Sequence[Measured]) -> list[Measured]:
     return [cell for cell in _tempered(row) if cell.cell in names and cell.verdict == SUPPORTED]
 
 
-def _lost(row: Row, helps: Sequence[Measured] = ()) -> str:
+def _lost(row: Row, helps: Sequence[Measured] = (), joint: str = ";") -> str:
     """Where it loses once both arms have a temperature; ``helps``: that was spoken of just before."""
-    cells = _tempered(row)
-    worse = [cell for cell in cells if cell.verdict == CONTRADICTED]
-    it = "it then" if helps else f"{TEMPERED} in both arms it"
-    return f"; {it} loses in {len(worse)} of {len(cells)} comparisons{_by(worse)}" if worse else ""
+    it, worse = "it then" if helps else f"{TEMPERED} in both arms it", _worse(row)
+    return f"{joint} {it} loses in {len(worse)} of {len(_tempered(row))} comparisons{_by(worse)}" if worse else ""
+
+
+def _worse(row: Row) -> list[Measured]:
+    return [cell for cell in _tempered(row) if cell.verdict == CONTRADICTED]
 
 
 def _tempered(row: Row) -> Sequence[Measured]:
@@ -129,19 +140,25 @@ def _all(ledger: Ledger) -> Iterator[str]:
     helps, loses = ([row for row in alone if row.verdict == verdict] for verdict in (SUPPORTED, CONTRADICTED))
     told = f"helps on {_named(helps)}" if helps else "is nowhere shown to help at the best epoch"
     lost = f" and loses to soft labels on {_named(loses)}" if loses else ""
-    words = {SUPPORTED: "helps", CONTRADICTED: "loses"}
-    last = [
-        f"{words[row.verdict]} on average over the sets on which a {_model(row)} encoder has learned something"
-        f"{_by(cells)}{_left(row, cells) if row.verdict == SUPPORTED else ''}"
-        for row in _averages(ledger)
-        if (cells := _cells(row, row.verdict))
-    ]
+    best, last = ([_on_average(row) for row in _averages(ledger, checkpoint)] for checkpoint in AT)
+    at_best = f"; it {listed(best)}" if best else ""
     at_last = f"; at the last epoch it {listed(last)}" if last else ""
-    yield f"With all votes it {told}{lost}{at_last}."
+    yield f"With all votes it {told}{lost}{at_best}{at_last}."
+
+
+def _on_average(row: Row) -> str:
+    """Of one of two deliveries, it is told which."""
+    verdict = SUPPORTED if row.verdict == SUPPORTED or _cells(row, SUPPORTED) else CONTRADICTED
+    cells = _cells(row, verdict)
+    alone = f", as {listed([cell.cell for cell in cells])} alone" if row.verdict == UNDECIDED else ""
+    return (
+        f"{'helps' if verdict == SUPPORTED else 'loses'} on average over the sets on which a {_model(row)} encoder has "
+        f"learned something{_by(cells)}{_left(row, cells) if verdict == SUPPORTED else ''}{alone}"
+    )
 
 
 def _model(row: Row) -> str:
-    """Of views that are called mean-MODEL-last."""
+    """Of views that are called mean-MODEL or mean-MODEL-last."""
     return row.view.removeprefix("mean-").removesuffix("-last")
 
 
@@ -160,10 +177,12 @@ def _numbers_in_short(ledger: Ledger) -> str:
         return ""
     cells = [cell for _, of_row in told for cell in of_row]
     kept = sum(len(_kept(row, of_row)) for row, of_row in told)
+    worse = sum(len(_worse(row)) for row, _ in told)
+    loses = f", and loses in {worse}" if worse else ""
     return (
-        f"Where soft labels are {BARRED}, so that nothing is judged, it helps by the numbers, on "
+        f"Where soft labels are {BARRED}, so that nothing is judged, it overfits less by the numbers: on "
         f"{len(told)} of {len(rows_of(ledger, 'A4', 'last'))} sets and models with {_which(_in_order(cells))} votes"
-        f"{_by(cells)}; {TEMPERED} in both arms in {kept} of {len(cells)} comparisons."
+        f"{_by(cells)}; {TEMPERED} in both arms it still helps in {kept} of {len(cells)} comparisons{loses}."
     )
 
 
@@ -172,13 +191,26 @@ def _in_order(cells: Sequence[Measured]) -> list[Measured]:
 
 
 def _too_little(ledger: Ledger) -> Iterator[str]:
-    """The same, one by one."""
+    """The same, one by one; and what the numbers say at the best epoch."""
     told = [
-        f"on {row.protocol} with {_which(cells)} votes{_by(cells)}{_left(row, cells)}"
+        f"on {row.protocol} with {_which(cells)} votes{_by(cells)}{_left(row, cells)}{_lost(row, cells, ', and')}"
         for row, cells in _by_numbers(ledger)
     ]
     if told:
-        yield (f"By the numbers alone, since soft labels are {BARRED}, it helps at the last epoch {'; '.join(told)}.")
+        yield f"By the numbers alone, since soft labels are {BARRED}, it helps at the last epoch {'; '.join(told)}."
+    barred = [row for row in rows_of(ledger, "A4") if row.barred]
+    found = [
+        f"{word} on {row.protocol} with {cell.cell.replace(', ', ' and ')}{_by([cell])}"
+        for word, verdict in (("helps", SUPPORTED), ("loses", CONTRADICTED))
+        for row in barred
+        for cell in _cells(row, verdict)
+    ]
+    if found:
+        of = sum(len(row.deciding[0].cells) for row in barred)
+        yield (
+            f"By the numbers alone, at the best epoch, where models have learned too little for a verdict, it "
+            f"{listed(found)}; of {of} comparisons no other shows anything."
+        )
 
 
 def _images(ledger: Ledger) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dissensus.base.words import listed
 from dissensus.experiment.claims.answers.answer import Answer
 from dissensus.experiment.claims.claim import metric_title, read_claims
 from dissensus.experiment.claims.enough import Enough, votes_enough
-from dissensus.experiment.claims.guard import lead
+from dissensus.experiment.claims.guard import Guard, lead
 from dissensus.experiment.papers import Evidence, Experiment, read_paper
 from dissensus.metrics import METRICS
 
@@ -17,6 +17,26 @@ BESIDE = {"entropy_correlation_pearson": 0.05, "ece": 0.02}
 """More metrics, with margins that were set when results had been seen."""
 
 QUESTION = "How many votes an item?"
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What can be said without a model: a number of its own, or the same metric of something else."""
+
+    than: str = ""
+    yardstick: str = ""
+
+    def lead(self, evidence: Evidence, metric: str, protocol: str, method: str) -> float | None:
+        """How much better a method is with all votes, mean over seeds; None where not measured."""
+        guard = Guard("", "", method, metric, 0.0, self.than, self.yardstick)
+        return lead(guard, protocol, "best", evidence)
+
+
+GUESSES = {
+    "kl": Guess(yardstick="shares"),
+    "js_distance": Guess(yardstick="shares"),
+    "accuracy": Guess("majority_class"),
+}
 
 
 def votes_needed(evidence: Evidence, method: str = "soft") -> Answer:
@@ -34,16 +54,16 @@ def votes_needed(evidence: Evidence, method: str = "soft") -> Answer:
             told.append(_of_a_model(evidence, method, found, sets, without))
     if not told:
         return Answer(QUESTION, "How many are enough is not known yet: not all of these runs were made.")
-    return Answer(QUESTION, _in_short(told), tuple(more for one in told for more in one.more))
+    return Answer(QUESTION, _in_short(told, method), tuple(more for one in told for more in one.more))
 
 
 @dataclass(frozen=True)
 class _Witness:
     """What a model says, on the data sets on which it has learned something."""
 
-    votes: int | str | None
+    votes: int | str | None  # None: it cannot tell
     sets: Sequence[str]
-    weak: Mapping[str, float]  # of these sets, by how many points of accuracy it is ahead where that is little
+    weak: Mapping[str, float]  # of these sets, how far it is ahead in accuracy where that is little
     more: Sequence[str]
 
     @property
@@ -56,21 +76,23 @@ class _Witness:
         return "with fewer, models are worse" if self.votes == "all" else enough
 
 
-def _in_short(told: Sequence[_Witness]) -> str:
+def _in_short(told: Sequence[_Witness], method: str) -> str:
     """Models that say it alike share a sentence, and those that are weak witnesses a doubt."""
     alike: dict[tuple[str, str], list[str]] = {}
     for one in told:
-        paid = f"for {_votes(one.votes)}, as far as {listed(one.sets)} can tell"
-        alike.setdefault((one.pay, one.buys), []).append(paid)
+        if one.votes is not None:
+            paid = f"for {_votes(one.votes)}, as far as {listed(one.sets)} can tell"
+            alike.setdefault((one.pay, one.buys), []).append(paid)
     short = [f"{pay} {', and '.join(paid)}: {buys}." for (pay, buys), paid in alike.items()]
-    if weak := {name: ahead for one in told for name, ahead in one.weak.items()}:
+    if weak := {name: ahead for one in told if one.votes is not None for name, ahead in one.weak.items()}:
         have, their, they = ("has", "its", "it") if len(weak) == 1 else ("have", "their", "they")
-        points = listed([f"{100 * ahead:.1f}" for ahead in weak.values()])
+        points = [f"{100 * abs(ahead):.1f} points {'above' if ahead >= 0 else 'below'}" for ahead in weak.values()]
         short.append(
-            f"But {listed(list(weak))} {have} hardly learned {their} task, with majority labels {points} points of "
-            f"accuracy ahead of the most frequent class (S1 to S5 ask for {100 * _asked():g}); perhaps {they} cannot "
-            "use more."
+            f"But {listed(list(weak))} {have} hardly learned {their} task: the accuracy of {method} labels is "
+            f"{listed(points)} that of the most frequent class; perhaps {they} cannot use more."
         )
+    if cannot := [name for one in told if one.votes is None for name in one.sets]:
+        short.append(f"{listed(cannot)} cannot tell: what all votes teach there is less than twice the margins.")
     return " ".join(short)
 
 
@@ -88,13 +110,17 @@ def enough_by_set(evidence: Evidence) -> list[tuple[str, str, list[Enough]]]:
 
 
 def enough_of(
-    evidence: Evidence, method: str, protocols: Sequence[str], margins: Mapping[str, float] | None = None
+    evidence: Evidence,
+    method: str,
+    protocols: Sequence[str],
+    margins: Mapping[str, float] | None = None,
+    checkpoint: str = "best",
 ) -> list[Enough]:
     """By metric, how many votes are enough with a method, on average over these protocols."""
     numbers = [votes for votes in _swept()[0].votes if votes != "all"]
     margins = read_claims("soft-labels").enough if margins is None else margins
     return [
-        votes_enough(evidence, metric, margin, protocols=protocols, method=method, votes=numbers)
+        votes_enough(evidence, metric, margin, protocols=protocols, method=method, votes=numbers, checkpoint=checkpoint)
         for metric, margin in margins.items()
     ]
 
@@ -135,45 +161,74 @@ def _learned(evidence: Evidence, protocol: str) -> bool:
 def _of_a_model(
     evidence: Evidence, method: str, found: Sequence[Enough], sets: Sequence[str], without: Sequence[str]
 ) -> _Witness:
-    """A metric is left out where its margin is more than half of all that the model reaches.
+    """A metric is left out where its margin is more than half of what the model reaches beyond a guess.
 
     There any number of votes would be enough, as more cannot help.
     """
     levels = {one.metric: _level(evidence, one.metric, sets, method) for one in found}
-    poor = [one for one in found if METRICS[one.metric].higher_is_better and levels[one.metric] < 2 * one.margin]
+    leads = {one.metric: _lead(evidence, one.metric, sets, method) for one in found}
+    poor = [one for one in found if (by := leads[one.metric]) is not None and by < 2 * one.margin]
     told = [one for one in found if one not in poor]
-    most = max((one.votes for one in told), key=lambda votes: float("inf") if votes == "all" else float(votes or 0))
-    weak = _weak(evidence, sets)
-    margins = [f"{one.margin:g} of {metric_title(one.metric)} ({_votes(one.votes)})" for one in told]
-    reached = [f"{metric_title(one.metric)} {levels[one.metric]:.3f}" for one in told]
-    more = [
-        f"On {listed(sets)}, measured with {method} labels: enough to come within {listed(margins)} of what all votes "
-        f"reach, which is {', '.join(reached)}."
-    ]
-    if not weak:
-        more.append("Where that is poor, few votes are enough because more cannot help.")
+    most = _most(told)
+    more = []
+    if told:
+        margins = [f"{one.margin:g} of {metric_title(one.metric)} ({_votes(one.votes)})" for one in told]
+        reached = [f"{metric_title(one.metric)} {levels[one.metric]:.3f}" for one in told]
+        more.append(
+            f"On {listed(sets)}, measured with {method} labels at the best epoch: enough to come within "
+            f"{listed(margins)} of what all votes reach, which is {', '.join(reached)}."
+        )
     more += [
-        f"{metric_title(one.metric)} is left out: with all votes it is {levels[one.metric]:.3f}, too little for any "
-        "number of votes to matter."
+        f"{_capital(metric_title(one.metric))} is left out: with all votes it is {levels[one.metric]:.3f}"
+        f"{_than_a_guess(one.metric, leads[one.metric])}, too little for any number of votes to matter."
         for one in poor
     ]
+    if told and (later := _most(_at_last(evidence, method, sets, told))) not in (most, None):
+        more.append(f"At the last epoch, where none is chosen, it takes {_votes(later)}.")
     if without:
         more.append(f"Not counted: {', '.join(without)}, where soft labels hardly beat the shares of the classes.")
-    return _Witness(most, sets, weak, more)
+    return _Witness(most, sets, _weak(evidence, sets, method), more)
 
 
-def _weak(evidence: Evidence, protocols: Sequence[str]) -> dict[str, float]:
-    """Of those that have learned too little for claims on the hard arm: how far it is ahead."""
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _most(found: Sequence[Enough]) -> int | str | None:
+    """Enough for each of these metrics; None where there are none, or of one it is not known."""
+    numbers = [one.votes for one in found]
+    if not numbers or None in numbers:
+        return None
+    return max(numbers, key=lambda votes: float("inf") if votes == "all" else float(votes or 0))
+
+
+def _at_last(evidence: Evidence, method: str, sets: Sequence[str], told: Sequence[Enough]) -> list[Enough]:
+    margins = {one.metric: one.margin for one in told}
+    return enough_of(evidence, method, sets, margins, checkpoint="last")
+
+
+def _lead(evidence: Evidence, metric: str, sets: Sequence[str], method: str) -> float | None:
+    """How much better all votes are, on average, than what can be said without a model; None where nobody says."""
+    if metric not in GUESSES:  # a correlation is nought without a model
+        return _level(evidence, metric, sets, method) if METRICS[metric].higher_is_better else None
+    leads = [GUESSES[metric].lead(evidence, metric, name, method) for name in sets]
+    known = [one for one in leads if one is not None]
+    return sum(known) / len(known) if len(known) == len(leads) else None
+
+
+def _than_a_guess(metric: str, ahead: float | None) -> str:
+    if metric not in GUESSES or ahead is None:
+        return ""
+    than = "the most frequent class" if metric == "accuracy" else "the shares of the classes"
+    return f", {abs(ahead):.3f} {'better' if ahead >= 0 else 'worse'} than {than}"
+
+
+def _weak(evidence: Evidence, protocols: Sequence[str], method: str) -> dict[str, float]:
+    """Of those that have learned too little by what is asked of the hard arm elsewhere: how far it is ahead."""
     guard = read_claims("soft-labels")["S1"].guard
     assert guard is not None
-    leads = {name: lead(guard, name, "best", evidence) for name in protocols}
+    leads = {name: GUESSES["accuracy"].lead(evidence, "accuracy", name, method) for name in protocols}
     return {name: ahead for name, ahead in leads.items() if ahead is not None and ahead < guard.by}
-
-
-def _asked() -> float:
-    guard = read_claims("soft-labels")["S1"].guard
-    assert guard is not None
-    return guard.by
 
 
 def _level(evidence: Evidence, metric: str, protocols: Sequence[str], method: str) -> float:
