@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from in_markdown import item, table, table_row, wrapped
+from in_markdown import CHANGED, item, table, table_row, wrapped
 
 from dissensus.experiment.claims import Ledger, answers
 from dissensus.experiment.claims.ledger import Row
@@ -89,7 +89,10 @@ def _verdicts(ledger: Ledger) -> str:
     views = views_of(ledger)
     claims = {row.claim: row for row in ledger}
     rows = [
-        table_row(f"{name} {row.title}{' (our question)' * row.ours}", *(_sign(ledger.row(name, v)) for v in views))
+        table_row(
+            f"{name} {row.title}{' (our question)' * row.ours}{CHANGED * row.changed}",
+            *(_sign(ledger.row(name, v)) for v in views),
+        )
         for name, row in claims.items()
     ]
     found = {view: counts(ledger, view) for view in views}
@@ -103,7 +106,10 @@ def _sign(row: Row) -> str:
 
 
 def _legend(ledger: Ledger) -> str:
-    return f"{legend()}{f'; {STAR} {IN_PART}' if any(row.in_part for row in ledger) else ''}."
+    changed = f"; {CHANGED.strip()} its rule was changed when results had been seen" * any(
+        row.changed for row in ledger
+    )
+    return f"{legend()}{f'; {STAR} {IN_PART}' if any(row.in_part for row in ledger) else ''}{changed}."
 
 
 def _sanity() -> str:

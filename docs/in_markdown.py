@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+CHANGED = " ‡"  # beside a claim whose rule was changed when results had been seen
+
 
 def joined(*blocks: str) -> str:
     """Blocks with a line between; tables and lists as they are, texts wrapped."""

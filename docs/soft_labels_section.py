@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from in_markdown import item, table, table_row, wrapped
+from in_markdown import CHANGED, item, table, table_row, wrapped
 
 from dissensus.base.words import listed
 from dissensus.experiment.claims import Answer, Ledger, answers
@@ -17,6 +18,7 @@ from dissensus.experiment.claims.answers.rows import ADDED, EARLY, MEANS, by_num
 from dissensus.experiment.claims.ledger import CONTRADICTED, SUPPORTED, UNDECIDED, Measured, Row
 from dissensus.experiment.papers import Evidence, read_paper
 from dissensus.experiment.studies import studies_of
+from dissensus.experiment.studies.study import Studied
 from dissensus.report.output import signed
 from dissensus.report.paper.ledger import SIGNS, sign
 from dissensus.report.paper.measured import Sought, measured
@@ -141,7 +143,7 @@ def _made_again() -> str:
 def _legend() -> str:
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
     return f"""Means over seeds, majority vote → soft labels; of several sets, the change. S1 to S5 as above: {signs}; †
-    {ADDED}."""
+    {ADDED};{CHANGED} its rule was changed then."""
 
 
 def _table(
@@ -149,7 +151,8 @@ def _table(
 ) -> str:
     """A row a data set and model, then the means; with ``guesses`` what people and class shares score."""
     beside = ("KL, EntCorr of people", "KL of class shares") if guesses else ()
-    head = ("data set and model", "KL ↓", "KL with a temperature ↓", "EntCorr ↑", "accuracy ↑", *beside, *CLAIMS)
+    head = ("data set and model", "KL ↓", "KL with a temperature ↓", "EntCorr ↑", "accuracy ↑", *beside)
+    head += tuple(f"{claim}{CHANGED * ledger.row(claim, FIRST).changed}" for claim in CLAIMS)
     rows = []
     for name in protocols:
         numbers = [
@@ -208,15 +211,14 @@ def _guess(evidence: Evidence, protocol: str, metric: str, whose: str) -> str:
 
 def _hard_table(ledger: Ledger) -> Iterator[str]:
     """A row a hard delivery and epoch, as trained and with a temperature in both arms; a column a number of votes."""
-    for best in rows_of(ledger, "A4"):
-        if best.barred:
-            continue
-        yield wrapped(
-            f"""Soft NLL of soft labels less that of a hard delivery on {best.protocol} (above 0 hard delivery is
-            better; in square brackets 95 % intervals; ✓ and ✗ after Holm, over all comparisons with few votes and over
-            the two with all, in round brackets where soft labels have learned too little there for a
-            verdict{_so_far(best)}):"""
-        )
+    yield wrapped(
+        """Soft NLL of soft labels less that of a hard delivery, above 0 where hard delivery is better; in square
+        brackets 95 % intervals. ✓ and ✗ after Holm, over all comparisons with few votes and over the two with all; in
+        round brackets where soft labels have learned too little there for a verdict. One vote is not among them: of it
+        every delivery makes the same label."""
+    )
+    for best in sorted(rows_of(ledger, "A4"), key=lambda row: row.barred):
+        yield f"On {best.protocol}{_so_far(best)}:"
         rows = []
         for checkpoint, tempered in product(("best", "last"), (False, True)):
             cells: dict[tuple[str, str], str] = {}
@@ -235,7 +237,7 @@ def _hard_table(ledger: Ledger) -> Iterator[str]:
 
 def _so_far(row: Row) -> str:
     """Which seeds a table rests on that is not whole."""
-    return f"; with few votes so far {row.deciding[0].reason}" if row.standing == EARLY else ""
+    return f", with few votes so far {row.deciding[0].reason}" if row.standing == EARLY else ""
 
 
 def _votes_and_method(cell: Measured) -> tuple[str, str]:
@@ -278,11 +280,22 @@ def _times(rows: Sequence[Mapping[str, Any]], what: str) -> str:
     return listed([f"{row['times_hard'][what]['soft']:.2f}" for row in rows])
 
 
+def _to_claims(one: Studied) -> str:
+    """What the rule says of S1 to S3 where it says anything: whether they hold, and what changes them."""
+    of_claims = [line.partition(";")[0].rstrip(".") for line in one.verdicts if re.search(r"\bS[123]\b", line)]
+    if not of_claims:
+        return ""
+    told = [line for line in of_claims if re.search(r"holds|fails|strengthens|weakens|leaves S", line)]
+    if not told:
+        return "S1 to S3 are open throughout."
+    return f"Of S1 to S3: {'; '.join(told)}; all else is open."
+
+
 def _studies(results: Path, link: str) -> Iterator[str]:
     """A line a study: what it asks, and the first things that it found; and which were not made."""
     read = {name: study.read(results / "studies") for name, study in studies_of("soft-labels").items()}
     rows = [
-        f"| [{one.question}]({link}/studies/{one.name}.md) | {signed(one.short)} |"
+        f"| [{one.question}]({link}/studies/{one.name}.md) | {signed(one.short)} {_to_claims(one)} |"
         for one in read.values()
         if one and one.plain
     ]

@@ -75,6 +75,7 @@ def world(
             say(name, base(name, cell, "all", False))
         if cell.method == "soft" and cell.votes == "all":
             say("kl", 0.45, other="shares")
+            say("js_distance", 0.20, other="shares")
     return Evidence.from_rows(rows, histories)
 
 

@@ -60,6 +60,7 @@ def _under(view: View, evidence: Evidence, paper: Paper, claims: Claims) -> dict
             parts=parts,
             barred=barred,
             added=view.added,
+            changed=bool(claim.changed),
         )
     return rows
 

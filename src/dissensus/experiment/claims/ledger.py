@@ -118,6 +118,7 @@ class Row:
     parts: tuple[Judged, ...]
     barred: bool = False  # whatever the parts say, the models have learned too little for them to count
     added: str = ""  # why the view was added, where that was when results had been seen
+    changed: bool = False  # whether the claim's rule was, then
 
     @property
     def seeds(self) -> int:
@@ -202,7 +203,9 @@ class Ledger:
             part.write_text(self.to_csv(), "utf-8", newline="\n")
 
 
+_YES_OR_NO = ["ours", "barred", "changed"]
 _OF_ROW = ["claim", "title", "ours", "places", "view", "protocol", "checkpoint", "verdict", "reason", "barred", "added"]
+_OF_ROW += ["changed"]
 _OF_PART = ["part", "says", "weight", "part_verdict", "part_reason", "part_stage"]
 _OF_CELL = [field.name for field in fields(Measured)]
 _COLUMNS = [
@@ -237,7 +240,7 @@ def _lowest_to_highest(cells: list[tuple[float, str]]) -> str:
 
 def _lines(paper: str, row: Row) -> Iterator[dict[str, Any]]:
     head = {name: getattr(row, name) for name in _OF_ROW} | {"paper": paper, "places": " ".join(row.places)}
-    head |= {"ours": int(row.ours), "barred": int(row.barred), "standing": row.standing}
+    head |= {name: int(head[name]) for name in _YES_OR_NO} | {"standing": row.standing}
     for part in row.parts:
         told = {"part": part.part, "says": part.says, "weight": part.weight}
         told |= {"part_verdict": part.verdict, "part_reason": part.reason, "part_stage": part.stage}
@@ -257,7 +260,7 @@ def _row_of(lines: list[dict[str, str]]) -> Row:
     first = lines[0]
     parts = [_part_of(list(group)) for _, group in groupby(lines, key=lambda one: one["part"])]
     told: dict[str, Any] = {name: first[name] for name in _OF_ROW}
-    told |= {name: first[name] == "1" for name in ("ours", "barred")} | {"places": tuple(first["places"].split())}
+    told |= {name: first[name] == "1" for name in _YES_OR_NO} | {"places": tuple(first["places"].split())}
     return Row(**told, parts=tuple(parts))
 
 

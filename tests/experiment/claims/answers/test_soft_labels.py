@@ -85,7 +85,7 @@ def test_the_answer_says_where() -> None:
     assert f"it helps on {listed(SWEPT)} (by 0.020)" in told["hard"]
     few = ", ".join(f"with 2, 5, 10, 25 and 50 votes on {name} (by 0.020)" for name in SWEPT)
     assert short["hard"].startswith(
-        f"At the best epoch it helps {few} and with all votes on {listed(SWEPT)} (by 0.020). At the last epoch it helps"
+        f"At the best epoch it helps {few} and with all votes on {listed(SWEPT)} (by 0.020). At the last epoch † it"
     )
     assert short["sure"] == "From 690 trainings, 10 seeds, 3 of 14 data sets and models."
     barred = told_of(world(changed(majority_class=lambda share, cell: 0.9)))
@@ -121,21 +121,21 @@ def test_short_answers_are_short() -> None:
 
 def test_the_votes_to_pay_for_come_first_and_the_margins_after_them() -> None:
     votes = told_of(world())["votes"]
-    paid = f"Pay for 10 votes, as far as {listed(SWEPT)} can tell: up to a hundred make no noticeably better model."
+    buys = "more of them, up to a hundred, made no noticeably better model"
+    paid = f"Pay for 10 votes an item: {buys} (on {listed(SWEPT)})."
     assert votes.startswith(f"{paid} On {listed(SWEPT)}, measured with soft labels at the best epoch: enough to come ")
     assert "0.02 of accuracy (1 vote) and 0.05 of EntCorr (5 votes) of what all votes reach, which is KL 0.2" in votes
     assert "Not counted" not in votes
     assert "weak" not in votes
     little = told_of(world(changed(majority_class=lambda share, cell: 0.69)))["votes"]
-    assert little.startswith("On weak evidence, pay for 10 votes, as far as ")
-    assert f"noticeably better model. But {listed(SWEPT)} have hardly learned their task: " in little
-    assert "the accuracy of soft labels is 1." in little
-    assert " points above that of the most frequent class; perhaps they cannot use more." in little
+    assert little.startswith("On weak evidence, pay for 10 votes an item: ")
+    assert ". But these models hardly learned their task (soft labels' accuracy is 1." in little
+    assert " points above that of the most frequent class), so a better one may use more." in little
     assert "Accuracy is left out: with all votes it is 0.700, 0.010 better than the most frequent class, too" in little
     behind = told_of(world(changed(majority_class=lambda share, cell: 0.73)))["votes"]
-    assert " points below that of the most frequent class; perhaps they cannot use more." in behind
+    assert " points below that of the most frequent class), so a better one may use more." in behind
     lost = told_of(world(changed(kl=lambda kl, cell: kl + 0.3 * (cell.protocol == ALONE))))
-    assert f", as far as {SWEPT[1]} and {SWEPT[2]} can tell: " in lost["votes"]
+    assert f" model (on {SWEPT[1]} and {SWEPT[2]}). " in lost["votes"]
     assert lost["votes"].endswith(f" Not counted: {ALONE}, where soft labels hardly beat the shares of the classes.")
 
 
@@ -151,13 +151,18 @@ def test_a_lead_over_a_guess_that_is_less_than_two_margins_tells_no_number_of_vo
     votes = told_of(world(near))["votes"]
     assert "KL is left out: with all votes it is 0.410, 0.040 better than the shares of the classes, too" in votes
     assert "0.025 of KL" not in votes
-    nothing = changed(
-        kl=lambda kl, cell: kl + 0.13,
-        js_distance=lambda js, cell: js + 0.3 * (cell.votes in (25, 50)),
-        accuracy=lambda share, cell: 0.51,
-        entropy_correlation=lambda r, cell: 0.05,
-    )
-    assert "pay for more than 50 votes, as far as" in told_of(world(nothing))["votes"]  # by JS distance alone
+    little = {
+        "kl": lambda kl, cell: kl + 0.13,
+        "accuracy": lambda share, cell: 0.51,
+        "entropy_correlation": lambda r, cell: 0.05,
+    }
+    by_js_alone = changed(js_distance=lambda js, cell: js + 0.3 * (cell.votes in (25, 50)), **little)
+    told = told_of(world(by_js_alone))["votes"]
+    assert told.startswith("On weak evidence, pay for more than 50 votes an item: with fewer, models were worse")
+    nothing = told_of(world(changed(js_distance=lambda js, cell: 0.19, **little)))["votes"]
+    names = listed(SWEPT)
+    assert nothing.startswith(f"{names} cannot tell: what all votes teach there is less than twice the margins. KL is")
+    assert "JS distance is left out: with all votes it is 0.190, 0.010 better than the shares of the cl" in nothing
 
 
 def test_the_last_epoch_may_need_more_votes() -> None:

@@ -42,7 +42,7 @@ def asked(ledger: Ledger, claim: str) -> Row:
 def _few(ledger: Ledger) -> Answer:
     row, question = asked(ledger, "B4"), "With few votes an item?"
     part = row.deciding[0]
-    better = f"their soft NLL is {_better(part.cells)}"
+    better = f"{_with(part.cells)}their soft NLL is {_better(part.cells)}"
     if row.standing not in JUDGED:
         return Answer(question, f"Whether hard labels beat soft ones is {_not_yet(row, better)}.")
     won, lost, of = _count(part, SUPPORTED), _count(part, CONTRADICTED), len(part.cells)
@@ -147,7 +147,8 @@ def _which(ledger: Ledger) -> Answer:
 
 def _sharpness(ledger: Ledger) -> Answer:
     row, question = asked(ledger, "A1"), "Is the gain with few votes more than sharpness?"
-    left = f"after a temperature the soft NLL of hard labels is {_better(row.deciding[0].cells)}"
+    cells = row.deciding[0].cells
+    left = f"{_with(cells)}after a temperature the soft NLL of hard labels is {_better(cells)}"
     if row.standing not in JUDGED:
         return Answer(question, f"That is {_not_yet(row, left)}.")
     before = [cell.mean for cell in ledger.row("B4", row.view).deciding[0].cells if cell.cell.startswith(_FEWEST)]
@@ -224,6 +225,12 @@ def _answered(ledger: Ledger, row: Row, question: str, short: str, *more: str) -
 
 def _count(part: Judged, verdict: str) -> int:
     return sum(cell.verdict == verdict for cell in part.cells)
+
+
+def _with(cells: Sequence[Measured]) -> str:
+    """The numbers of votes of cells that are called "5 votes, sls", so that spans over other numbers are told apart."""
+    measured = dict.fromkeys(cell.cell.partition(" votes")[0] for cell in cells if cell.mean is not None)
+    return f"with {listed(list(measured))} votes " if measured else ""
 
 
 def _better(cells: Sequence[Measured]) -> str:

@@ -48,9 +48,12 @@ def _at_an_epoch(ledger: Ledger, checkpoint: str) -> str:
                 phrases.append(f"with all votes on {_briefly(row)}, as {alone} alone{_by(cells)}")
     if not few and not every:
         return ""
-    helps = f"helps {listed(told[SUPPORTED])}" if told[SUPPORTED] else "is nowhere shown to help"
+    later = " †" * any(row.added for row in (*few, *every) if row.verdict != UNDECIDED)
+    if told[SUPPORTED]:
+        loses = f"; it loses {listed(told[CONTRADICTED])}" if told[CONTRADICTED] else ""
+        return f"At the {checkpoint} epoch{later} it helps {listed(told[SUPPORTED])}{loses}."
     loses = f"; it loses {listed(told[CONTRADICTED])}" if told[CONTRADICTED] else ""
-    return f"At the {checkpoint} epoch it {helps}{loses}."
+    return f"It is not shown to help at the {checkpoint} epoch{later}, with any number of votes{loses}."
 
 
 def _gone(row: Row, cells: Sequence[Measured]) -> str:
@@ -181,7 +184,7 @@ def _numbers_in_short(ledger: Ledger) -> str:
     loses = f", and loses in {worse}" if worse else ""
     return (
         f"Where soft labels are {BARRED}, so that nothing is judged, it overfits less by the numbers: on "
-        f"{len(told)} of {len(rows_of(ledger, 'A4', 'last'))} sets and models with {_which(_in_order(cells))} votes"
+        f"{len(told)} of {sum(row.barred for row in rows_of(ledger, 'A4', 'last'))} sets and models with {_which(_in_order(cells))} votes"
         f"{_by(cells)}; {TEMPERED} in both arms it still helps in {kept} of {len(cells)} comparisons{loses}."
     )
 

@@ -72,28 +72,40 @@ class _Witness:
 
     @property
     def buys(self) -> str:
-        enough = "up to a hundred make no noticeably better model"
-        return "with fewer, models are worse" if self.votes == "all" else enough
+        enough = "more of them, up to a hundred, made no noticeably better model"
+        return "with fewer, models were worse" if self.votes == "all" else enough
 
 
 def _in_short(told: Sequence[_Witness], method: str) -> str:
-    """Models that say it alike share a sentence, and those that are weak witnesses a doubt."""
-    alike: dict[tuple[str, str], list[str]] = {}
+    """For whoever pays: models that say it alike share a sentence, and those that are weak witnesses a doubt."""
+    alike: dict[tuple[str, str], list[_Witness]] = {}
     for one in told:
         if one.votes is not None:
-            paid = f"for {_votes(one.votes)}, as far as {listed(one.sets)} can tell"
-            alike.setdefault((one.pay, one.buys), []).append(paid)
-    short = [f"{pay} {', and '.join(paid)}: {buys}." for (pay, buys), paid in alike.items()]
+            alike.setdefault((one.pay, one.buys), []).append(one)
+    short = []
+    for (pay, buys), several in alike.items():
+        by = [f"{f'{one.votes} ' * (len(several) > 1)}on {listed(one.sets)}" for one in several]
+        short.append(f"{pay} for {_span([one.votes for one in several])} an item: {buys} ({', '.join(by)}).")
     if weak := {name: ahead for one in told if one.votes is not None for name, ahead in one.weak.items()}:
-        have, their, they = ("has", "its", "it") if len(weak) == 1 else ("have", "their", "they")
+        this, their = ("this model", "its") if len(weak) == 1 else ("these models", "their")
         points = [f"{100 * abs(ahead):.1f} points {'above' if ahead >= 0 else 'below'}" for ahead in weak.values()]
         short.append(
-            f"But {listed(list(weak))} {have} hardly learned {their} task: the accuracy of {method} labels is "
-            f"{listed(points)} that of the most frequent class; perhaps {they} cannot use more."
+            f"But {this} hardly learned {their} task ({method} labels' accuracy is {listed(points)} that of the most "
+            "frequent class), so a better one may use more."
         )
     if cannot := [name for one in told if one.votes is None for name in one.sets]:
         short.append(f"{listed(cannot)} cannot tell: what all votes teach there is less than twice the margins.")
     return " ".join(short)
+
+
+def _span(numbers: Sequence[int | str | None]) -> str:
+    """What models say: one number, or from the lowest to the highest.
+
+    >>> _span([5, 10]), _span([1]), _span(["all"])
+    ('5 to 10 votes', '1 vote', 'more than 50 votes')
+    """
+    known = sorted({number for number in numbers if isinstance(number, int)})
+    return f"{known[0]} to {known[-1]} votes" if len(known) > 1 else _votes(numbers[0])
 
 
 def enough_by_set(evidence: Evidence) -> list[tuple[str, str, list[Enough]]]:
@@ -183,6 +195,8 @@ def _of_a_model(
         f"{_than_a_guess(one.metric, leads[one.metric])}, too little for any number of votes to matter."
         for one in poor
     ]
+    if told and (others := _with_others(evidence, method, sets, told)):
+        more.append(f"With {others}.")
     if told and (later := _most(_at_last(evidence, method, sets, told))) not in (most, None):
         more.append(f"At the last epoch, where none is chosen, it takes {_votes(later)}.")
     if without:
@@ -200,6 +214,13 @@ def _most(found: Sequence[Enough]) -> int | str | None:
     if not numbers or None in numbers:
         return None
     return max(numbers, key=lambda votes: float("inf") if votes == "all" else float(votes or 0))
+
+
+def _with_others(evidence: Evidence, method: str, sets: Sequence[str], told: Sequence[Enough]) -> str:
+    """How many votes are enough with the other methods, by the same metrics."""
+    margins = {one.metric: one.margin for one in told}
+    others = {one: _most(enough_of(evidence, one, sets, margins)) for one in _swept()[0].methods if one != method}
+    return ", with ".join(f"{other} it takes {_votes(votes)}" for other, votes in others.items() if votes is not None)
 
 
 def _at_last(evidence: Evidence, method: str, sets: Sequence[str], told: Sequence[Enough]) -> list[Enough]:
