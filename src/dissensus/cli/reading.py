@@ -100,6 +100,17 @@ def as_toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def as_option(name: str, value: Any) -> str:
+    """What ``--option`` takes; a text without quotes, where that is read as a text.
+
+    >>> as_option("item", "my id"), as_option("item", "7"), as_option("ordered", True)
+    ('item=my id', 'item="7"', 'ordered=true')
+    """
+    plain = f"{name}={value}"
+    is_text = isinstance(value, str) and key_values("--option", [plain], "") == {name: value}
+    return plain if is_text else f"{name}={as_toml(value)}"
+
+
 def with_options(said: Mapping[str, Any], option: Sequence[str] | None) -> dict[str, Any]:
     """What is said of votes by options of their own, and by ``--option``; nothing twice."""
     kinds, given = keywords("votes"), key_values("--option", option, "label=answer")
