@@ -21,7 +21,7 @@ class Reading(TyperCommand):
     """A command that takes what readers are told as options of that name, too."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        own = {flag for parameter in self.params for flag in parameter.opts}
+        own = {flag for parameter in self.get_params(ctx) for flag in parameter.opts}  # --help is among these
         others = [word for word in args if word.startswith("--") and word.partition("=")[0] not in own]
         return super().parse_args(ctx, as_options(args, own, keywords(self.name or "")) if others else args)
 
