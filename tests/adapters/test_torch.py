@@ -205,6 +205,13 @@ def test_several_inputs_are_several_inputs(entry):
         np.testing.assert_array_equal(y, Soft(VOTES)(0)[0])
 
 
+def test_a_measurement_that_is_a_whole_number_now_and_then_is_an_input():
+    """It ended a training in the middle, when one of them came first in a batch."""
+    doses = torch.tensor([0.0, 0.7] * (N // 2))
+    loader = DataLoader(VotesDataset(TensorDataset(INPUTS, doses), Soft(VOTES)), 4, sampler=EpochSampler(range(N)))
+    assert torch.equal(torch.cat([dose for _, dose, _ in loader]), doses)
+
+
 def test_where_votes_name_several_classes_shares_need_no_sum():
     votes = Votes.from_records(items=range(N), labels=[{0, 1}, {2}] * (N // 2), classes=range(3))
     item = (INPUTS[0], np.array([1, 1, 0]))

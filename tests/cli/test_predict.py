@@ -356,6 +356,13 @@ def test_the_column_of_ids_of_features_is_that_of_training(run, own_data):
     assert code == 0, err
     assert [row["item"] for row in read(out)] == [str(item) for item in range(60)]
     assert err == "Note: Columns are named as in training: item='key'.\n"
+    Path("table.csv").write_text("\n".join(["a,7,b", *rows]) + "\n")
+    code, out, err = run("train", *given[:5], "7", "--epochs", 2, "--save-model")
+    assert code == 0, err
+    words = shlex.split(out.strip().splitlines()[-1].replace("NEW", "table.csv"))[1:]
+    assert run(*words, "--quiet")[::2] == (0, "")
+    code, _, err = run("predict", words[1], "--inputs", "table.csv", "--option", "item=7")
+    assert (code, "option item must be a text, but is 7. As a text it is 'item=\"7\"'" in err) == (2, True)
 
 
 def test_the_items_of_a_named_set(run, tmp_path, train):

@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,6 +115,17 @@ def test_what_to_do_next_is_told_with_all_that_was_said_of_the_file(run, tmp_pat
         "--per-item 2,all --draw resample\nTwo votes are drawn with replacement there: 1 item has one vote, which"
         in out
     )
+
+
+def test_a_column_whose_name_is_a_number_is_proposed_as_a_text(run, own_data):
+    """``--option label=1`` is a number, which compare refuses as a name."""
+    Path("numbered.csv").write_text(Path("labels.csv").read_text().replace("item,annotator,label", "true,annotator,1"))
+    code, out, err = run("votes", "numbered.csv", "--item", "true", "--label", "1")
+    assert code == 0, err
+    (line,) = (line for line in out.splitlines() if line.startswith("dissensus compare"))
+    words = shlex.split(line.replace("INPUTS", "features.npy"))[1:]
+    code, _, err = run(*words, "--epochs", 1, "--seeds", 1, "--quiet")
+    assert code == 0, err
 
 
 TEXTS = {

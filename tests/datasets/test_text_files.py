@@ -428,3 +428,20 @@ def test_a_column_that_reads_like_texts_is_likely_to_hold_them(tmp_path, held):
     if expected:
         longer = [{**row, "longer": f"{row['what']} and more of it"} for row in rows]
         assert likely_texts(write(tmp_path / "two.csv", longer), {"item": "nr"}).name == "longer"
+
+
+@pytest.mark.parametrize("kind", ["texts", "comments"])
+def test_of_votes_that_come_annotator_by_annotator_all_rows_are_looked_at(tmp_path, kind):
+    """The first thousand were each a different item: comments on votes, one for each, were taken for texts."""
+    rows = [
+        {
+            "item": item,
+            "annotator": who,
+            "label": "x",
+            "said": f"so it is with {item} {who if kind == 'comments' else ''}",
+        }
+        for who in "pq"
+        for item in range(1200)
+    ]
+    found = likely_texts(write(tmp_path / "votes.csv", rows), {})
+    assert found == (Likely("said", gaps=False) if kind == "texts" else None)

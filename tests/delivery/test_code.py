@@ -61,6 +61,8 @@ def mine(tmp_path, monkeypatch):
         ("switch = SWITCH", "switch = 7"),
         ("chance as draw", "luck as draw"),
         ("class Mine(Base):", "class Mine(Base):\n    hard = True"),
+        ("REGISTRY = {}", "Base.switch = 7\nREGISTRY = {}"),
+        ("REGISTRY = {}", "vars(halved)['late'] = 7\nREGISTRY = {}"),
     ],
 )
 def test_what_may_change_its_labels_changes_the_code(mine, what, other):

@@ -11,7 +11,7 @@ from scipy.stats import entropy
 from dissensus import metrics
 from dissensus.metrics import Estimate
 from dissensus.report import collect, summary, to_json, write_page
-from dissensus.report.references import People, ceilings, floors, people
+from dissensus.report.references import People, ceilings, class_shares, floors, people
 from dissensus.report.views import entropies
 from dissensus.votes import Votes
 
@@ -90,7 +90,7 @@ def test_one_vote_predicting_another_is_no_ceiling(make_run, outline_of, tmp_pat
     html = write_page(found, tmp_path).read_text("utf-8")
     text = outline_of(html).text
     assert "people predicting people" in text
-    assert f"People predicting people: on every item {halves}. That is no ceiling for a model: " in text
+    assert f"People predicting people: on items with two votes or more, {halves}. That is no ceiling" in text
     assert "± of people and floor" in text
     assert "uman ceiling" not in text
     assert "ceiling is" not in text
@@ -120,9 +120,24 @@ def test_what_is_worse_than_the_class_shares_is_no_ceiling(make_run):
     found = people([run], worse, shares)
     assert (found.worse, found.name) == (("kl", "accuracy"), "people predicting people")
     assert found.words == (
-        "People predicting people: on every item 10 votes against 10 others. That is no ceiling for a model: so few "
-        "votes predict others worse than the class shares do, in KL and accuracy."
+        "People predicting people: on items with two votes or more, 10 votes against 10 others. That is no ceiling "
+        "for a model, which is held against all votes of an item: by these the class shares score better in KL and "
+        "accuracy."
     )
+
+
+def test_class_shares_that_score_better_may_still_predict_the_same_votes_worse(make_run):
+    """Few votes are far from any prediction, so halves are held against more than a model is. Nothing else is said."""
+    truth = np.random.default_rng(0).dirichlet([0.5] * 4, 2000)
+    counts = np.array([np.random.default_rng(at).multinomial(4, row) for at, row in enumerate(truth)])
+    run = make_run("soft", edit=lambda predictions: predictions.update(counts=counts, labels=counts.argmax(1)))
+    found = people([run], ceilings([run], ["kl"]), class_shares([run], ["kl"]))
+    assert found.worse == ("kl",)
+    first, second = metrics.halves(counts)
+    alike = np.tile(first.sum(0) / first.sum(), (len(counts), 1))
+    human = second / second.sum(1, keepdims=True)
+    assert metrics.kl(alike, human).mean() > ceilings([run], ["kl"])["kl"].mean + 0.05
+    assert "worse" not in found.words
 
 
 def test_where_one_vote_is_no_worse_than_the_shares_it_is_no_ceiling_either(make_run):

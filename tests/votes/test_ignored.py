@@ -87,3 +87,12 @@ def test_what_was_written_with_its_classes_can_be_read_without_one(write, tmp_pa
 def test_mistakes(write, content, given, message):
     with pytest.raises(InputError, match=message):
         read_votes(write(content), **given)
+
+
+def test_a_whole_number_among_others_is_known_by_its_value_and_counted_once():
+    ratings = pl.DataFrame({"item": ["a", "a", "b", "b"], "label": [1.0, 2.5, 1.0, 3.5]})
+    for names in ([1], [1.0], ["1"], [1, "1", 1.0]):
+        votes = read_votes(ratings, ignore=names)
+        assert votes.classes == (2.5, 3.5)
+        assert votes.notes[0].startswith("2 answers are no votes: 2 ")
+    assert read_votes(ratings, rename={1.0: 2.5}).classes == (2.5, 3.5)

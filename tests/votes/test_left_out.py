@@ -67,6 +67,12 @@ def test_several_are_counted_each_and_numbers_are_annotators_too():
     assert votes.notes[0] == "2 votes are left out: 1 by '7', 1 by '9'."
 
 
+def test_a_number_is_known_by_its_value_and_counted_once():
+    frame = pl.DataFrame({"item": ["a", "a", "b"], "annotator": [7.0, 8.0, 7.0], "label": ["x", "y", "y"]})
+    for names in ([7], [7.0], ["7"], [7, "7"]):
+        assert read_votes(frame, without=names, classes=["x", "y"]).notes[0].startswith("2 votes are left out: 2 by ")
+
+
 def test_what_is_ignored_is_not_counted_twice(write):
     votes = read_votes(write(LONG), ignore=["maybe"], without=["eve", "ann"], classes=["yes", "no"])
     assert votes.notes[:2] == ("2 answers are no votes: 2 'maybe'.", "1 vote is left out: 0 by 'eve', 1 by 'ann'.")

@@ -92,12 +92,11 @@ def test_sets_of_labels_are_the_same_as_a_whole():
 def test_what_cannot_be_is_said(write):
     with pytest.raises(InputError, match="unknown way to keep repeats 'frist'; did you mean 'first'"):
         read_votes(write(LONG), repeats="frist")
-    for how in ({"anonymous": True}, {}):
-        content = LONG if how else "item,label\na,x\na,x\na,y\n"
-        with pytest.raises(
-            InputError, match="repeats='first' is of votes by one annotator, but the votes do not say who"
-        ):
-            read_votes(write(content), repeats="first", **how)
+    with pytest.raises(InputError, match="repeats='first' is of votes by one annotator, but the votes do not say who"):
+        read_votes(write("item,label\na,x\na,x\na,y\n"), repeats="first")
+    for layout in (LONG, "item,p,q\na,x,y\n"):  # which do say who
+        with pytest.raises(InputError, match="is of votes by one annotator, but annotators are left out"):
+            read_votes(write(layout), repeats="first", anonymous=True)
     with pytest.raises(InputError, match="repeats='first' has no votes of one annotator to choose among"):
         read_votes(write("item,yes,no\na,0,1\nb,1,1\n"), layout="counts", repeats="first")
     assert Votes.from_records(items=[1, 1], labels=["x", "y"], annotators=["p", "p"]).n_votes == 2

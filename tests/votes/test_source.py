@@ -51,3 +51,9 @@ def test_a_file_of_nothing_else_is_refused(write):
         read_votes(write("sep=;\n"))
     with pytest.raises(InputError, match="has a header"):
         read_votes(write("sep=;\nitem;label\n"))
+
+
+@pytest.mark.parametrize(("first", "line"), [("", 1), ("sep=;\n", 2)])
+def test_a_blank_line_where_the_header_would_be_is_named(write, first, line):
+    with pytest.raises(InputError, match=rf"votes\.csv, line {line} is blank, where the names of the columns would be"):
+        read_votes(write(f"{first}\nitem;label\na;x\n"))

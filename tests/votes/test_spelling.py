@@ -168,3 +168,33 @@ def test_a_label_that_is_no_class_but_for_capitals_or_spaces_says_so(write, wron
     path = write("item,label\n" + "".join(f"a,{label}\n" for label in ["ok", "bad", *labels]))
     with pytest.raises(InputError, match=f"is not one of the classes 'ok', 'bad'.*{re.escape(message)}"):
         read_votes(path, classes=["ok", "bad"])
+
+
+@pytest.mark.parametrize("kind", [pl.Int64, pl.Float64])
+def test_numbers_in_lists_stay_numbers_and_are_joined(kind):
+    """Floats kept the class that the note said was gone, and all of them became texts, which are no classes 1 and 2."""
+    rows = pl.Series([[1, 2], [3], [], None, [1]], dtype=pl.List(kind))
+    frame = pl.DataFrame({"item": ["a", "a", "b", "b", "b"], "label": rows})
+    for more in ({}, {"classes": [1, 2]}):
+        votes = read_votes(frame, rename={3: 2}, **more)
+        assert votes.classes == (1, 2)
+        assert votes.counts().tolist() == [[1, 2], [1, 0]]
+        assert votes.notes[0] == "1 label is read as another: 1 '3' as '2'."
+
+
+SEVERAL = {
+    "lists": (pl.DataFrame({"item": [1, 1, 2], "label": [["cat", "Dog", "car"], ["dog"], ["car"]]}), {}),
+    "text": (pl.DataFrame({"item": [1, 1, 2], "label": ["cat,Dog,car", "dog", "car"]}), {"separator": ","}),
+}
+
+
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_two_labels_of_one_vote_that_are_one_now_count_once(kind):
+    frame, how = SEVERAL[kind]
+    votes = read_votes(frame, rename={"cat": "animal", "dog": "animal"}, fold="case", **how)
+    assert votes.classes == ("animal", "car")
+    assert votes.counts().tolist() == [[2, 1], [0, 1]]
+    twice = frame.with_columns(label=pl.Series([["dog", "dog"], ["Dog"], ["car"]])) if kind == "lists" else None
+    if twice is not None:  # written so in the file: an error as ever
+        with pytest.raises(InputError, match="the label 'dog' is there twice"):
+            read_votes(twice, fold="case")

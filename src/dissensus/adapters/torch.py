@@ -112,7 +112,7 @@ class VotesDataset(data.Dataset):
     def __getitem__(self, pair: tuple[int, int]) -> Any:
         epoch, index = _epoch_and_index(pair)
         item = self.dataset[index]
-        self._refuse_other_inputs(item)
+        self._refuse_other_inputs([item])
         return _labelled(item, torch.from_numpy(self.deliver(epoch, [index]))[0])
 
     def __getitems__(self, pairs: Sequence[tuple[int, int]]) -> list[Any]:
@@ -121,15 +121,19 @@ class VotesDataset(data.Dataset):
         if len(set(epochs)) > 1:
             return [self[pair] for pair in pairs]
         items = _batch(self.dataset, indices)
-        self._refuse_other_inputs(items[0])
+        self._refuse_other_inputs(items)
         labels = torch.from_numpy(self.deliver(epochs[0], indices))
         return [_labelled(item, label) for item, label in zip(items, labels, strict=True)]
 
-    def _refuse_other_inputs(self, item: Any) -> None:
-        """An error for other inputs than were said, and for what may be a label where nothing was said."""
+    def _refuse_other_inputs(self, items: Sequence[Any]) -> None:
+        """An error for other inputs than were said, and for what may be a label in all items where nothing was said.
+
+        In all, since a measurement that is 0 once in a while would end a training in the middle.
+        """
+        item = items[0]
         entries = len(item) if isinstance(item, (tuple, list)) else 1
         if self.inputs is None:
-            if entries > 1 and _may_be_a_label(item[-1], self.deliver):
+            if entries > 1 and all(_may_be_a_label(one[-1], self.deliver) for one in items):
                 raise InputError(
                     f"the last of the {entries} entries of an item may be a label of the data set's own: {item[-1]!r}. "
                     "If it is, VotesDataset(WithoutLabel(dataset), deliver) takes it away; if it is an input, say "

@@ -19,7 +19,7 @@ from dissensus.base.words import first, listed, many, shown
 from dissensus.cli import options
 from dissensus.cli.extras import need
 from dissensus.cli.given import key_values, refuse_place
-from dissensus.cli.reading import keywords
+from dissensus.cli.reading import as_option, keywords
 from dissensus.cli.sweeping import encoding
 from dissensus.cli.tables import in_words, show_table
 from dissensus.cli.telling import err, out, print_json, print_text, tell_note, waiting
@@ -151,7 +151,8 @@ def show_next(run: StoredRun, store: Path, told: str) -> None:
     """The command that takes the model of a run to new items, after what is ``told`` of it."""
     place = [] if store == Path("runs") else ["--store", str(store)]
     items = ["--texts", "NEW.csv"] if run.plan["model"]["encoder"] else ["--inputs", "NEW"]
-    named = [f"{'item' if role == 'ids' else role}={column}" for role, column in _columns_in_training(run).items()]
+    columns = _columns_in_training(run)
+    named = [as_option("item" if role == "ids" else role, column) for role, column in columns.items()]
     items += [word for one in named for word in ("--option", one)]
     words = ["dissensus", "predict", run.name, *place, *items, "-o", "predictions.csv"]
     out.print(f"What would annotators say of new items? {escape(told)}")
@@ -235,6 +236,10 @@ def _items(given: Mapping[str, str | None], option: Sequence[str] | None, run: S
     known = keywords("predict")
     if wrong := [key for key in settings if key not in known]:
         raise InputError(unknown("option of new items", wrong[0], known))
+    if no_text := [key for key, value in settings.items() if known[key] is str and not isinstance(value, str)]:
+        key, value = no_text[0], settings[no_text[0]]
+        as_text = shlex.quote(as_option(key, str(value)))
+        raise InputError(f"option {key} must be a text, but is {value!r}. As a text it is {as_text}.")
     if "item" in settings:
         if "ids" in settings:
             raise InputError("item and ids both name the column of the ids; give one of them.")

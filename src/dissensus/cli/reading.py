@@ -21,7 +21,7 @@ class Reading(TyperCommand):
     """A command that takes what readers are told as options of that name, too."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        own = {flag for parameter in self.params for flag in parameter.opts}
+        own = {flag for parameter in self.get_params(ctx) for flag in parameter.opts}  # --help is among these
         others = [word for word in args if word.startswith("--") and word.partition("=")[0] not in own]
         return super().parse_args(ctx, as_options(args, own, keywords(self.name or "")) if others else args)
 
@@ -98,6 +98,17 @@ def as_toml(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{as_toml(old)} = {as_toml(new)}" for old, new in value.items()) + "}"
     return json.dumps(value, ensure_ascii=False)
+
+
+def as_option(name: str, value: Any) -> str:
+    """What ``--option`` takes; a text without quotes, where that is read as a text.
+
+    >>> as_option("item", "my id"), as_option("item", "7"), as_option("ordered", True)
+    ('item=my id', 'item="7"', 'ordered=true')
+    """
+    plain = f"{name}={value}"
+    is_text = isinstance(value, str) and key_values("--option", [plain], "") == {name: value}
+    return plain if is_text else f"{name}={as_toml(value)}"
 
 
 def with_options(said: Mapping[str, Any], option: Sequence[str] | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dissensus.base.words import many, shown
 from dissensus.cli import options
 from dissensus.cli.given import comma_separated, refuse_place, renames
 from dissensus.cli.odd import show_annotators
-from dissensus.cli.reading import as_toml, with_options
+from dissensus.cli.reading import as_option, with_options
 from dissensus.cli.tables import show_table
 from dissensus.cli.telling import out, print_json, tell_notes
 
@@ -216,7 +216,7 @@ def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str)
             "guesses what more would tell."
         )
         return
-    given = {name: _as_option(value) for name, value in reading.items() if value}
+    given = {name: value for name, value in reading.items() if value}
     source, texts = "features or images (or --texts TABLE)", holds_texts(file, an_item, reading)
     if texts:
         source = "the texts in this file"
@@ -224,7 +224,7 @@ def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str)
         texts, source = True, f"what seem to be texts, in the column {likely.name!r} (else --inputs, or --texts TABLE)"
         given |= {"text": likely.name} | ({"others": "drop"} if likely.gaps else {})
     inputs = ["--texts", str(file)] if texts else ["--inputs", "INPUTS"]
-    words = ["--votes", str(file), *(w for pair in given.items() for w in ("--option", "=".join(pair))), *inputs]
+    words = ["--votes", str(file), *(w for pair in given.items() for w in ("--option", as_option(*pair))), *inputs]
     alone = told.fewer_than(2)
     draw = " --draw resample" if alone else ""
     out.print(f"\nWhat should I train on, and how many votes do I need? With {source}:")
@@ -232,7 +232,3 @@ def _show_next(file: Path, reading: dict[str, Any], told: Summary, an_item: str)
     if alone:
         whose = "1 item has one vote, which counts" if alone == 1 else f"{alone:,} items have one vote, which counts"
         out.print(f"Two votes are drawn with replacement there: {whose} twice.")
-
-
-def _as_option(value: Any) -> str:
-    return value if isinstance(value, str) else as_toml(value)

@@ -132,8 +132,8 @@ class Likely:
 def likely_texts(path: Path, reading: Mapping[str, Any]) -> Likely | None:
     """The column of a long votes file that holds what people write, under a name that nobody told; None if none does.
 
-    Of the first rows: several words in most of them, the same in all of an item, and another for most items. Of several
-    such columns, the one with most to read.
+    Of the first rows, or of all if no item is there twice in these: several words in most of them, the same in all of
+    an item, and another for most items. Of several such columns, the one with most to read.
     """
     import polars as pl
 
@@ -147,14 +147,16 @@ def likely_texts(path: Path, reading: Mapping[str, Any]) -> Likely | None:
             return None
         others = [at for at in range(len(table.columns)) if at not in (ids, *votes)]
         items, *columns = table.beginning([ids, *others], SAMPLE)
+        texts = {at: column for at, column in zip(others, columns, strict=True) if _reads_like_texts(items, column)}
+        if texts and not items.is_duplicated().any():  # annotator by annotator: these may be what each says of an item
+            items, *columns = table.cells([ids, *texts])
+            texts = {at: column for at, column in zip(texts, columns, strict=True) if _reads_like_texts(items, column)}
     except (InputError, pl.exceptions.PolarsError):  # of another shape
         return None
-    texts = [column.alias(table.columns[at]) for at, column in zip(others, columns, strict=True)]
-    texts = [column for column in texts if _reads_like_texts(items, column)]
     if not texts:
         return None
-    longest = max(texts, key=lambda column: column.str.len_chars().sum())
-    return Likely(longest.name, gaps=any(map(_blank, longest)))
+    longest = max(texts, key=lambda at: texts[at].str.len_chars().sum())
+    return Likely(table.columns[longest], gaps=any(map(_blank, texts[longest])))
 
 
 def _reads_like_texts(items: pl.Series, column: pl.Series) -> bool:

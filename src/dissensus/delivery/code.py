@@ -47,5 +47,7 @@ def _defined(statement: ast.stmt) -> Iterator[str]:
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
+        elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            yield from (part.id for part in ast.walk(node.value) if isinstance(part, ast.Name))  # RATES["late"] = 2
         elif isinstance(node, ast.alias):
             yield (node.asname or node.name).partition(".")[0]

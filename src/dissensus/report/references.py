@@ -27,7 +27,7 @@ class People:
 
     halves: str  # how many votes they are, in words
     too_few: bool  # votes on most items
-    worse: tuple[str, ...]  # metrics in which the shares of the classes, said of every item, predict people better
+    worse: tuple[str, ...]  # metrics in which the shares of the classes score better, by all votes of an item
 
     @property
     def ceiling(self) -> bool:
@@ -45,11 +45,13 @@ class People:
                 "Human ceiling: half of the annotators predict the other half. A model may pass it, being less noisy "
                 "than few votes."
             )
-        told = f"People predicting people: on every item {self.halves}. That is no ceiling for a model: "
+        whose = f"on items with two votes or more, {self.halves}"
+        told = f"People predicting people: {whose}. That is no ceiling for a model"
         if not self.worse:
-            return told + "one vote is no distribution, and a model that has learned from many items does better."
+            return told + ": one vote is no distribution, and a model that has learned from many items does better."
         titles = listed([METRICS[metric].title for metric in self.worse])
-        return told + f"so few votes predict others worse than the class shares do, in {titles}."
+        held = "which is held against all votes of an item"
+        return f"{told}, {held}: by these the class shares score better in {titles}."
 
 
 def people(runs: Sequence[StoredRun], ceilings: Mapping[str, Estimate], shares: Mapping[str, Estimate]) -> People:

@@ -22,7 +22,7 @@ def without(labels: pl.Series, names: Sequence[Class]) -> tuple[pl.Series, NDArr
     """
     if not names:
         return labels, np.zeros(len(labels), bool), []
-    plain = said(labels)
+    plain, names = said(labels), list({written(name): name for name in names}.values())  # 99 and "99" are one
     found = {name: (plain == written(name)).fill_null(False).to_numpy() for name in names}
     refuse_unused([name for name in names if not found[name].any()], plain)
     none = np.zeros(len(labels), bool)
@@ -37,8 +37,11 @@ def said(labels: pl.Series) -> pl.Series:
     if isinstance(labels.dtype, pl.List):
         alone = labels.list.len() == 1
         labels = pl.select(pl.when(alone).then(labels.list.first())).to_series()
-    if labels.dtype.is_float() and (whole := labels.drop_nulls().drop_nans()).round().eq(whole).all():
-        labels = labels.fill_nan(None).cast(pl.Int64, strict=False)  # pandas makes 99.0 of 99 in a column with a gap
+    if labels.dtype.is_float():  # pandas makes 99.0 of 99 in a column with a gap
+        labels = labels.fill_nan(None)
+        whole = labels.cast(pl.Int64, strict=False)
+        is_whole = (whole.cast(labels.dtype) == labels).fill_null(False)
+        labels = pl.select(pl.when(is_whole).then(whole.cast(pl.String)).otherwise(labels.cast(pl.String))).to_series()
     return labels.cast(pl.String)
 
 

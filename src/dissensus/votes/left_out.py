@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dissensus.base.errors import InputError
 from dissensus.base.words import first, many
-from dissensus.votes.ignored import said
+from dissensus.votes.ignored import said, written
 
 
 def left_out(
@@ -28,9 +28,9 @@ def left_out(
         return np.zeros(len(voted), bool), []
     if annotators is None:
         raise InputError(f"the votes by {names[0]!r} shall be left out, but the votes do not say who cast them.")
-    written = said(annotators)
-    rows = {name: (written == str(name)).fill_null(False).to_numpy() for name in names}
-    refuse_unknown([name for name in names if not rows[name].any()], written)
+    people, names = said(annotators), list({written(name): name for name in names}.values())  # 7 and "7" are one
+    rows = {name: (people == written(name)).fill_null(False).to_numpy() for name in names}
+    refuse_unknown([name for name in names if not rows[name].any()], people)
     out = np.logical_or.reduce([*rows.values()])
     if not (voted & ~out).any():
         raise InputError(f"without the votes by {first([*map(repr, names)])} there are none.")

@@ -150,6 +150,8 @@ def read_votes(
         fold=fold,
         repeats=check_repeats(repeats),
     )
+    if anonymous and repeats != "all":
+        raise InputError(f"repeats={repeats!r} is of votes by one annotator, but annotators are left out.")
     if anonymous and not without:
         refuse_given(ask, ["annotator"], "annotators are left out")
     opened = open_source(source, delimiter)

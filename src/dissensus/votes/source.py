@@ -80,9 +80,12 @@ class TextTable(Table):
 
     def __post_init__(self) -> None:
         self.before = int(said_to_excel(self.path) is not None)
-        self.columns = next(self._rows(), (1, []))[1]
-        if not self.columns:
+        header = next(self._rows(), None)
+        if header is None:
             raise InputError(f"{self.name} holds nothing but a line on what stands between columns.")
+        line, self.columns = header
+        if not self.columns:
+            raise InputError(f"{self.name}, line {line} is blank, where the names of the columns would be.")
         if len(self.columns) < self.fewest:
             only = f"{self.name} has one column only, {self.columns[0]!r}"
             raise InputError(f"{only}; a table has several, ids in one of them.")

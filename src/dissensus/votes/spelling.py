@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from dissensus.base.errors import InputError, unknown
@@ -44,12 +45,35 @@ def _lists(labels: pl.Series, separator: str | None) -> pl.Series:
 
 def _replaced(labels: pl.Series, lists: pl.Series, changed: Mapping[str, str], separator: str | None) -> pl.Series:
     old, new = list(changed), list(changed.values())
-    if isinstance(lists.dtype, pl.List):
-        inner = pl.element().cast(pl.String).replace(old, new)
-        lists = lists.list.eval(inner)
-        return lists.list.join(separator) if separator is not None and labels.dtype == pl.String else lists
-    names = said(labels).replace(old, new)
-    return names if labels.dtype == pl.String else numbers_or_text(names)
+    several = isinstance(lists.dtype, pl.List)
+    was = lists.filter(lists.list.len() > 0).explode() if several else labels
+    names = said(was).replace(old, new)
+    if was.dtype != pl.String:
+        names = numbers_or_text(names)
+    if not several:
+        return names
+    lists = _in_lists(names, was, lists)
+    return lists.list.join(separator) if separator is not None and labels.dtype == pl.String else lists
+
+
+def _in_lists(names: pl.Series, was: pl.Series, lists: pl.Series) -> pl.Series:
+    """The names in the lists in which the labels were; two of one list that are one now are there once."""
+    sizes = lists.list.len().fill_null(0).to_numpy()
+    found = (
+        pl.DataFrame({"row": np.repeat(np.arange(len(lists)), sizes), "name": names, "was": was})
+        .group_by("row", maintain_order=True)
+        .agg(
+            pl.col("name").unique(maintain_order=True).alias("once"),
+            pl.col("name"),
+            pl.col("was").is_duplicated().any().alias("twice"),  # in the file, which is no matter of names
+        )
+        .select(pl.when("twice").then("name").otherwise("once"))
+        .to_series()
+    )
+    there = pl.Series(sizes > 0)
+    at = pl.select(pl.when(there).then(there.cast(pl.Int64).cum_sum() - 1)).to_series()
+    empty = lists.list.head(0).cast(found.dtype)
+    return pl.select(pl.when(there).then(found.gather(at)).otherwise(empty)).to_series()
 
 
 def joined_label(label: Any, changed: Mapping[str, str], separator: str | None) -> Any:
