@@ -179,5 +179,5 @@ def test_captions_say_from_how_many_seeds_on_there_are_intervals(basins, make):
     with styled():
         of_lines, of_means = FIGURES["figure3"](lines, basins), FIGURES["figure10"](means, basins)
     assert {True, False} == set(bands(of_lines.figure))
-    assert of_lines.caption.startswith("Means over seeds, with 95 % intervals from three seeds on; all votes")
-    assert "Means over seeds, with 95 % intervals from two seeds on; a dot a seed" in of_means.caption
+    assert of_lines.caption.startswith("Means over 2 to 3 seeds, with 95 % intervals from three seeds on; all vot")
+    assert "Means over 1 to 2 seeds, with 95 % intervals from two seeds on; a dot a seed" in of_means.caption

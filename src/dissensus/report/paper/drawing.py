@@ -156,6 +156,23 @@ def legend(figure: Figure, *, published: bool = False) -> None:
         figure.legend(list(told.values()), list(told), loc="outside upper center", ncols=min(len(told), wide))
 
 
+def over_seeds(found: Iterable[Band | BySeed]) -> str:
+    """What follows "means" in a caption: how many seeds there are, which may not be all yet, and what is drawn of them.
+
+    >>> seven, ten = (band([([0, 1], [1, 3])] * seeds) for seeds in (7, 10))
+    >>> over_seeds([ten, ten]), over_seeds([ten, seven])
+    ('over 10 seeds with 95 % intervals', 'over 7 to 10 seeds with 95 % intervals')
+    """
+    drawn = [one for one in found if isinstance(one, Band) or one]
+    numbers = sorted({one.seeds if isinstance(one, Band) else len(one.seeds) for one in drawn})
+    if not numbers:
+        return f"over seeds{with_intervals(drawn)}"
+    of = (
+        "1 seed" if numbers == [1] else f"{' to '.join(str(n) for n in dict.fromkeys((numbers[0], numbers[-1])))} seeds"
+    )
+    return f"over {of}{with_intervals(drawn)}"
+
+
 def with_intervals(found: Iterable[Band | BySeed]) -> str:
     """What follows "means over seeds" in a caption: intervals are promised as far as they are drawn.
 

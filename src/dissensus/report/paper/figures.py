@@ -26,6 +26,7 @@ from dissensus.report.paper.drawing import (
     grid,
     legend,
     of_curves,
+    over_seeds,
     told_mean,
     with_intervals,
     zero,
@@ -81,7 +82,7 @@ def sweep(evidence: Evidence, paper: Paper) -> Drawn | None:
             ax.set_xlabel("votes an item")
             ax.set_title(f"{title_of(metric)}, {protocol} protocol")
             grid(ax)
-    legend(figure, published=True)
+    legend(figure, published="published" in rows)
     gains = [
         f"{k} votes: " + ", ".join(f"{m} {found['published', 'soft_nll', m, k].mean:.3f}" for m in SWEEP
                                    if ("published", "soft_nll", m, k) in found)
@@ -91,7 +92,7 @@ def sweep(evidence: Evidence, paper: Paper) -> Drawn | None:
         figure,
         f"Soft NLL, accuracy and entropy correlation of {listed(SWEEP)} by the number of votes an item. "
         f"Soft NLL under the published protocol, {'; '.join(gains)}.",
-        f"Means over seeds{with_intervals(found.values())}. The published protocol draws votes anew for each number of "
+        f"Means {over_seeds(found.values())}. The published protocol draws votes anew for each number of "
         "votes, so its lines carry that noise; the audited one takes nested subsamples of real votes. Human ceiling: "
         "what half of the annotators reach with the other half.",
     )
@@ -151,8 +152,8 @@ def _gain_figure(evidence: Evidence, name: str, part: str, words: str, protocol:
         f"Improvement over soft labels by the {words} of the sparse target, {items}, from the nearest bin to the "
         f"farthest: {'; '.join(ends)} ({rows[0]} items).".replace("-0.", "−0."),
         f"At most ten bins of equal mass by the {words} between the few votes and all votes, {items}; those at one "
-        "distance, such as all that few votes tell exactly, stay in one bin. Means over seeds"
-        f"{with_intervals(found.values())}. Above 0 the hard delivery is better than soft labels. The distance is "
+        "distance, such as all that few votes tell exactly, stay in one bin. Means "
+        f"{over_seeds(found.values())}. Above 0 the hard delivery is better than soft labels. The distance is "
         "nearly the annotators' entropy: what is left of the relation given entropy stands in the table below.",
     )
 
@@ -204,7 +205,7 @@ def reliability(evidence: Evidence, paper: Paper) -> Drawn | None:
     return Drawn(
         figure,
         f"Smooth reliability diagrams with all votes. Smooth ECE: {'; '.join(said)}.",
-        f"Means over seeds{with_intervals(one for lines in shown.values() for one in lines.values())}; all votes, best "
+        f"Means {over_seeds(one for lines in shown.values() for one in lines.values())}; all votes, best "
         f"epoch. Below the diagonal a method is too sure. Smooth ECE: {'; '.join(said)}.",
     )
 
@@ -265,7 +266,7 @@ def gradient_variance(evidence: Evidence, paper: Paper, protocol: str = "publish
         figure,
         f"Gradient variance by annotator entropy. Spearman: {said}{_also(told)}.",
         "Variance of the last layer's gradient over drawn labels, exact from Proposition 1; evaluation items in bins "
-        f"of annotator entropy, means over seeds{with_intervals(found.values())}. Much of it holds by construction, "
+        f"of annotator entropy, means {over_seeds(found.values())}. Much of it holds by construction, "
         "whatever the model: the partial correlation stands in the table below.",
     )
 
@@ -309,7 +310,7 @@ def dynamics(evidence: Evidence, paper: Paper, protocol: str = "published") -> D
     return Drawn(
         figure,
         f"Learning curves of SLS and soft labels. Epochs that SLS is earlier at {'; at '.join(said)}.",
-        f"Left: means over seeds{with_intervals(found.values())}; the mark is the lowest point of the mean. Right: a "
+        f"Left: means {over_seeds(found.values())}; the mark is the lowest point of the mean. Right: a "
         "dot a seed, soft minus SLS. 95 % of its best: the first epoch that is 95 % of the way from the first to the "
         "best one.",
     )
@@ -389,8 +390,8 @@ def brier(evidence: Evidence, paper: Paper, protocol: str = "published") -> Draw
     return Drawn(
         figure,
         f"Parts of the Brier score, all votes: {'; '.join(said)}.",
-        "Brier score = reliability − resolution + uncertainty; the last is the same for all methods. Means over seeds"
-        f"{with_intervals(one for of in found.values() for one in of.values())}; a dot a seed; all votes, best epoch. "
+        "Brier score = reliability − resolution + uncertainty; the last is the same for all methods. Means "
+        f"{over_seeds(one for of in found.values() for one in of.values())}; a dot a seed; all votes, best epoch. "
         "Shuffled SLS, at chance, is left out. The paper prints no numbers.",
     )
 
@@ -438,7 +439,7 @@ def barrier(evidence: Evidence, paper: Paper) -> Drawn | None:
     return Drawn(
         figure,
         f"Loss on the straight line between two models. Height of the barrier: {'; '.join(said)}{_also(told)}.",
-        f"Means over seeds{with_intervals([*lines.values(), *heights.values()])}. Dashed: the controls, the same "
+        f"Means {over_seeds([*lines.values(), *heights.values()])}. Dashed: the controls, the same "
         "method again from the same split and initial weights, with another batch order and other labels. Only what is "
         "above them speaks for different basins.",
     )

@@ -182,10 +182,11 @@ def _numbers_in_short(ledger: Ledger) -> str:
     kept = sum(len(_kept(row, of_row)) for row, of_row in told)
     worse = sum(len(_worse(row)) for row, _ in told)
     loses = f", and loses in {worse}" if worse else ""
+    barred = sum(row.barred for row in rows_of(ledger, "A4", "last"))
     return (
         f"Where soft labels are {BARRED}, so that nothing is judged, it overfits less by the numbers: on "
-        f"{len(told)} of {sum(row.barred for row in rows_of(ledger, 'A4', 'last'))} sets and models with {_which(_in_order(cells))} votes"
-        f"{_by(cells)}; {TEMPERED} in both arms it still helps in {kept} of {len(cells)} comparisons{loses}."
+        f"{len(told)} of {barred} sets and models with {_which(_in_order(cells))} votes{_by(cells)}; {TEMPERED} in "
+        f"both arms it still helps in {kept} of {len(cells)} comparisons{loses}."
     )
 
 

@@ -16,8 +16,8 @@ from dissensus.report.paper.drawing import (
     draw_mean,
     grid,
     legend,
+    over_seeds,
     panels,
-    with_intervals,
 )
 from dissensus.report.paper.grid import title_of
 from dissensus.report.paper.measured import Sought, measured
@@ -57,8 +57,7 @@ def learning_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
     return Drawn(
         figure,
         f"Soft NLL of the evaluation items by epoch, for {listed(list(ARMS))}. {'; '.join(ends)}.",
-        f"Means over seeds{with_intervals(bands)}; a dot where the mean is lowest. Nothing is selected by these "
-        "curves.",
+        f"Means {over_seeds(bands)}; a dot where the mean is lowest. Nothing is selected by these curves.",
     )
 
 
@@ -87,8 +86,11 @@ def votes_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
                 ax.plot([i + offset for i, _ in at], [one.mean for _, one in at], color=LOOKS[method].colour, lw=1.2)
                 for i, one in at:
                     draw_mean(ax, i + offset, one, LOOKS[method], seeds=False, label=method)
-            if guess := measured(evidence, Sought(metric, "soft", protocol=protocol, outside="shares")):
-                ax.axhline(guess.mean, color=FAINT, lw=0.9, ls=":", zorder=1)
+            guess = Sought("majority_class", "soft", protocol=protocol)
+            if metric != "accuracy":
+                guess = Sought(metric, "soft", protocol=protocol, outside="shares")
+            if told := measured(evidence, guess):
+                ax.axhline(told.mean, color=FAINT, lw=0.9, ls=":", zorder=1, label="said of every item alike")
             ax.set_xticks(range(len(votes)), ["100" if k == "all" else str(k) for k in votes])
             if number == len(rows) - 1:
                 ax.set_xlabel("votes an item")
@@ -108,7 +110,7 @@ def votes_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
         figure,
         f"{listed([title_of(metric) for metric in METRICS])} of {listed(list(SWEPT))} by the number of votes an item. "
         f"{'; '.join(by_votes)}.",
-        f"Means over seeds{with_intervals(found.values())}; evaluation is always by all hundred votes. Dotted: the "
-        "class shares, said of every item. With one vote an item all three deliver the same labels. Which of these "
-        "models have learned too little for a verdict is in the table below.",
+        f"Means {over_seeds(found.values())}; evaluation is always by all hundred votes. Dotted: the class shares, or "
+        "of accuracy the most frequent class, said of every item alike. With one vote an item all three deliver the same "
+        "labels. Which of these models have learned too little for a verdict is in the table below.",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, grid, legend, panels, with_intervals
+from dissensus.report.paper.drawing import LOOKS, Drawn, band, draw_band, grid, legend, over_seeds, panels
 from dissensus.report.paper.grid import Grid, Line, title_of
 from dissensus.report.tables import Box, number
 
@@ -111,8 +111,8 @@ def coverage_curves(studied: Studied) -> Drawn | None:
         figure,
         "Share of the answers that a person, asked at random, contradicts, by the share of the items that a model "
         f"answers, the surest first. At half of the items: {'; '.join(said)}.",
-        "The model answers what it is surest of first; the rest is left to people. Means over seeds"
-        f"{with_intervals(bands)}; best epoch, without a temperature.",
+        "The model answers what it is surest of first; the rest is left to people. Means "
+        f"{over_seeds(bands)}; best epoch, without a temperature.",
     )
 
 
