@@ -111,6 +111,6 @@ def votes_curves(evidence: Evidence, paper: Paper) -> Drawn | None:
         f"{listed([title_of(metric) for metric in METRICS])} of {listed(list(SWEPT))} by the number of votes an item. "
         f"{'; '.join(by_votes)}.",
         f"Means {over_seeds(found.values())}; evaluation is always by all hundred votes. Dotted: the class shares, or "
-        "of accuracy the most frequent class, said of every item alike. With one vote an item all three deliver the same "
-        "labels. Which of these models have learned too little for a verdict is in the table below.",
+        "of accuracy the most frequent class, said of every item alike. With one vote an item all three deliver the "
+        "same labels. Which of these models have learned too little for a verdict is in the table below.",
     )
