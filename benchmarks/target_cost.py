@@ -18,21 +18,23 @@ the machine disturbs least. One thread.
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from measure import no_options, write_result
+from measure import HERE, RESULTS, no_options, write_result
 from torch import Tensor
 
 from dissensus import Multipass, Soft, StochasticLabelSampling, Votes
 from dissensus.delivery import MajorityVote
 
+PAGE = HERE.parent / "src" / "dissensus" / "report" / "paper" / "soft_labels" / "cost.json"
 CLASSES = (10, 1_000, 100_000)
 BATCH, FEATURES, VOTES = 128, 256, 5
 REPEATS = {10: 15, 1_000: 15, 100_000: 5}
@@ -193,6 +195,36 @@ def peak(n_classes: int) -> dict[str, int]:
     return found
 
 
+def for_the_page(results: Sequence[Mapping[str, Any]]) -> str:
+    """What the page on soft labels says, of the machines that were measured: soft labels in times of hard ones."""
+    told = {
+        result["device"].replace("cpu", "CPU"): [
+            {
+                "classes": row["classes"],
+                "loss": row["times_hard"]["loss"]["soft"],
+                "last_layer": row["times_hard"]["last layer"]["soft"],
+                "kept": _times(row["kept_bytes"]),
+                "peak": _times(row["peak_bytes"]) if "peak_bytes" in row else None,
+                "rows_bytes": row["storage_bytes"]["dense float32"],
+                "votes_bytes": row["storage_bytes"]["votes"],
+            }
+            for row in result["rows"]
+        ]
+        for result in results
+    }
+    return json.dumps(told, indent=1) + "\n"
+
+
+def _times(found: Mapping[str, int]) -> float:
+    return round(found["soft"] / found["hard"], 2)
+
+
+def measured() -> list[dict[str, Any]]:
+    """What lies there, of a CPU and of a GPU."""
+    paths = [RESULTS / f"{name}.json" for name in ("target_cost", "target_cost_gpu")]
+    return [json.loads(path.read_text("utf-8"))["result"] for path in paths if path.exists()]
+
+
 def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -211,6 +243,7 @@ def main() -> None:
     about = torch.cuda.get_device_name() if device == "cuda" else "cpu"
     told = {"device": about, "batch": BATCH, "votes_an_item": VOTES, "load_average_1_5_15_minutes": load}
     print(write_result(name, {**told, "rows": rows}, "python benchmarks/target_cost.py").name)
+    PAGE.write_text(for_the_page(measured()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -39,3 +39,7 @@ def test_storage_is_that_of_the_arrays(cost, n_classes, monkeypatch):
 def test_an_epoch_has_all_deliveries(cost, monkeypatch):
     monkeypatch.setattr(cost, "DELIVERED", 256)
     assert set(cost.epoch(10)) == {"majority", "sls", "multipass", "soft"}
+
+
+def test_the_page_says_what_was_measured(cost):
+    assert cost.PAGE.read_text("utf-8") == cost.for_the_page(cost.measured())

@@ -16,6 +16,7 @@ from dissensus.report.paper.diverged import diverged_runs
 from dissensus.report.paper.grid import to_csv
 from dissensus.report.paper.ledger import NO_SIGN, NOTHING, SIGNS, added_to, claims_of, views_of
 from dissensus.report.paper.page import about_runs, pictures
+from dissensus.report.paper.soft_labels.cost import cost_table
 from dissensus.report.paper.soft_labels.figures import learning_curves, votes_curves
 from dissensus.report.paper.soft_labels.studies import FIGURES as STUDY_FIGURES
 from dissensus.report.paper.soft_labels.studies import study_table
@@ -69,7 +70,8 @@ def write_soft_labels_page(
     abstract = abstract_table(evidence, paper)
     votes = enough_table(enough, paper.places["table2"], str(coverage(evidence, paper, "table2", None)))
     by_votes = by_votes_table(evidence, paper)
-    for grid in (*tables.values(), abstract, votes, by_votes):
+    cost = cost_table()
+    for grid in (*tables.values(), abstract, votes, by_votes, cost):
         files[f"tables/{grid.name}.csv"] = grid.csv().encode()
     files["tables/deviations.csv"] = to_csv([vars(one) for one in beside.deviations]).encode()
     files["ledger.csv"] = ledger.to_csv().encode()
@@ -98,6 +100,7 @@ def write_soft_labels_page(
         "by_votes": by_votes,
         "figures": figures,
         "studies": [_study(one, files) for one in studies],
+        "cost": cost,
         "deviations": by_kind(beside),
         "about": about_runs(evidence.about.values()),
         "looks": looks(list(METHODS)),
