@@ -21,6 +21,7 @@ from dissensus.report.paper.grid import to_csv
 from dissensus.report.paper.ledger import legend, sign
 from dissensus.report.paper.soft_labels.figures import ARMS, learning_curves
 from dissensus.report.paper.soft_labels.studies import coverage_curves, study_table
+from dissensus.report.paper.soft_labels.cost import cost_table
 from dissensus.report.paper.soft_labels.tables import abstract_table, by_votes_table, enough_table, protocol_table
 
 ROOT = Path(__file__).parents[3]
@@ -53,7 +54,7 @@ def test_the_verdicts_follow_from_the_records(evidence: Evidence) -> None:
 def test_the_tables_follow_from_the_records(evidence: Evidence) -> None:
     made = [protocol_table(evidence, PAPER, name) for name in PAPER.protocols if _run(evidence, name)]
     by_votes = [enough_table(enough_by_set(evidence), "", ""), by_votes_table(evidence, PAPER)]
-    grids = [*made, abstract_table(evidence, PAPER), *by_votes]
+    grids = [*made, abstract_table(evidence, PAPER), *by_votes, cost_table()]
     made_of = {grid.name: grid.csv() for grid in grids}
     made_of["deviations"] = to_csv([vars(one) for one in read_beside("soft-labels").deviations])
     assert {path.stem: path.read_text("utf-8") for path in (RESULTS / "tables").iterdir()} == made_of

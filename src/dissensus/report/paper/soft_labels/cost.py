@@ -26,8 +26,9 @@ HEAD = (
 NOTES = (
     "Soft labels against hard ones, in times of those: forward and backward pass of a batch of 128, one thread, the "
     "least of interleaved repeats; with a linear layer of 256 features before the loss, whose products no kind of "
-    "target changes. Targets are kept here as votes, five an item, and not as rows. It was measured apart from the runs "
-    "above; with times in seconds, versions and machines it is in benchmarks/results/target_cost.json of the repository.",
+    "target changes. Targets are kept here as votes, five an item, and not as rows.",
+    "Measured apart from the runs above: times in seconds, versions and machines are in "
+    "benchmarks/results/target_cost.json and target_cost_gpu.json of the repository.",
 )
 
 
