@@ -19,9 +19,9 @@ from dissensus.report.paper.beside import KINDS, read_beside
 from dissensus.report.paper.coverage import coverage
 from dissensus.report.paper.grid import to_csv
 from dissensus.report.paper.ledger import legend, sign
+from dissensus.report.paper.soft_labels.cost import cost_table
 from dissensus.report.paper.soft_labels.figures import ARMS, learning_curves
 from dissensus.report.paper.soft_labels.studies import coverage_curves, study_table
-from dissensus.report.paper.soft_labels.cost import cost_table
 from dissensus.report.paper.soft_labels.tables import abstract_table, by_votes_table, enough_table, protocol_table
 
 ROOT = Path(__file__).parents[3]
