@@ -13,6 +13,7 @@ from dissensus.experiment.papers import read_paper
 TEXT = ("frozen", "fine-tuned")  # models of texts
 EPOCH = {"best": "at the best epoch", "last": "at the last epoch, where none is chosen,"}
 AT = {"best": "", "last": "-last"}
+BARRED = "hardly better than the shares of the classes by then, or worse"
 NO_TEMPERATURE = ", but with a temperature in both arms that is not shown"
 
 
@@ -49,10 +50,9 @@ def _at_an_epoch(ledger: Ledger, checkpoint: str) -> str:
     if not few and not every:
         return ""
     later = " †" * any(row.added for row in (*few, *every) if row.verdict != UNDECIDED)
-    if told[SUPPORTED]:
-        loses = f"; it loses {listed(told[CONTRADICTED])}" if told[CONTRADICTED] else ""
-        return f"At the {checkpoint} epoch{later} it helps {listed(told[SUPPORTED])}{loses}."
     loses = f"; it loses {listed(told[CONTRADICTED])}" if told[CONTRADICTED] else ""
+    if told[SUPPORTED]:
+        return f"At the {checkpoint} epoch{later} it helps {listed(told[SUPPORTED])}{loses}."
     return f"It is not shown to help at the {checkpoint} epoch{later}, with any number of votes{loses}."
 
 
@@ -169,9 +169,6 @@ def _by_numbers(ledger: Ledger) -> list[tuple[Row, list[Measured]]]:
     """At the last epoch, where the numbers say that it helps, but soft labels are too bad by then for a verdict."""
     rows = [row for row in rows_of(ledger, "A4", "last") if row.barred and by_numbers(row) == SUPPORTED]
     return [(row, cells) for row in rows if (cells := _cells(row, SUPPORTED))]
-
-
-BARRED = "hardly better than the shares of the classes by then, or worse"
 
 
 def _numbers_in_short(ledger: Ledger) -> str:

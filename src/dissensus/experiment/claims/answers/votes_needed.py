@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from dissensus.base.words import listed
 from dissensus.experiment.claims.answers.answer import Answer
+from dissensus.experiment.claims.answers.rows import ADDED
 from dissensus.experiment.claims.claim import metric_title, read_claims
 from dissensus.experiment.claims.enough import Enough, votes_enough
 from dissensus.experiment.claims.guard import Guard, lead
@@ -195,6 +196,8 @@ def _of_a_model(
         f"{_than_a_guess(one.metric, leads[one.metric])}, too little for any number of votes to matter."
         for one in poor
     ]
+    if poor:
+        more.append(f"A metric counts where all votes lead a guess by twice its margin ({ADDED}).")
     if told and (others := _with_others(evidence, method, sets, told)):
         more.append(f"With {others}.")
     if told and (later := _most(_at_last(evidence, method, sets, told))) not in (most, None):
