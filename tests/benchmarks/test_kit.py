@@ -26,7 +26,7 @@ def kit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     (tmp_path / "data" / "cifar-10h").mkdir(parents=True)
     (tmp_path / "data" / "cifar-10h" / "counts.npy").write_bytes(NOISE)
     monkeypatch.setenv("DISSENSUS_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("DISSENSUS_COMMIT", "abc123")
+    monkeypatch.setattr("dissensus.experiment.about.commit", lambda: "abc123")  # which is asked for once a process
     return kit
 
 
