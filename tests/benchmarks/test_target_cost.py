@@ -43,3 +43,24 @@ def test_an_epoch_has_all_deliveries(cost, monkeypatch):
 
 def test_the_page_says_what_was_measured(cost):
     assert cost.PAGE.read_text("utf-8") == cost.for_the_page(cost.measured())
+
+
+def test_the_table_has_each_number_under_its_head(cost):
+    """Against what was measured itself, not its summary."""
+    from dissensus.report.paper.soft_labels.cost import cost_table
+
+    table = cost_table()
+    rows = [row for result in cost.measured() for row in result["rows"]]
+    assert len(table.lines) == len(rows) == 6
+    for line, row in zip(table.lines, rows, strict=True):
+        told = dict(zip(table.head[1:], [line.name, *map(str, line.boxes)], strict=True))
+        kept, peak = row["kept_bytes"], row.get("peak_bytes")
+        assert told == {
+            "classes": f"{row['classes']:,}",
+            "loss alone: time": f"{row['times_hard']['loss']['soft']:.2f}",
+            "with a layer before it: time": f"{row['times_hard']['last layer']['soft']:.2f}",
+            "kept for the backward pass": f"{kept['soft'] / kept['hard']:.2f}",
+            "peak of GPU memory": f"{peak['soft'] / peak['hard']:.2f}" if peak else "–",
+            "targets of 10⁶ items: rows": f"{row['storage_bytes']['dense float32'] / 1e9:g} GB",
+            "the votes themselves": f"{row['storage_bytes']['votes'] / 1e6:.0f} MB",
+        }
